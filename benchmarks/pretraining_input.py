@@ -98,7 +98,7 @@ def _job_and_dataset(folder):
   )
   job = PretrainingJob(run)
   text = find_sources(TextLocation(_INPUT_FILE.value))
-  return job, job.training_batches(text).dataset(0)
+  return job, job.input.training_batches(text, _BATCH_SIZE.value).dataset(0)
 
 
 def _update(job):

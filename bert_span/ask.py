@@ -19,7 +19,7 @@ from absl import flags
 
 from bert_span.cli import model_flags, program, questions
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.search.documents import SearchOptions
+from bert_span.search.options import SearchOptions
 from bert_span.storage.options import option
 
 
@@ -48,7 +48,9 @@ _SEARCH = OptionFlags(SearchOptions)
 model_flags.extractor_flags()
 
 
-def main(argv):
+# Nothing but answers is printed at a terminal.
+@program.entry_point(log_level="3")
+def run(argv):
   program.require(_MODEL)
   questions.check_questions(_QUESTION)
   is_search = _SEARCH.context_glob.value is not None
@@ -89,9 +91,6 @@ def _check_pipe():
   if not _QUESTION.value:
     raise ValueError("--question is required: a pipe holds the passage.")
 
-
-# Nothing but answers is printed at a terminal.
-run = program.entry_point(main, log_level="3")
 
 if __name__ == "__main__":
   run()

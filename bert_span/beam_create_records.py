@@ -17,7 +17,8 @@ _SHARDS = model_flags.shared_flags("output_dir", "num_shards")
 pretraining_flags.define_masked_text_flags("dupe_factor")
 
 
-def main(argv):
+@program.entry_point(foreign_flags=True)
+def run(argv):
   name, *words = argv
   if words[:1] != ["pretraining"]:
     raise ValueError(
@@ -31,8 +32,6 @@ def main(argv):
 
   beam_runs.write_shards_of_masked_text(options, **_SHARDS.values(), **text)
 
-
-run = program.entry_point(main, foreign_flags=True)
 
 if __name__ == "__main__":
   run()

@@ -17,39 +17,9 @@ from absl import flags
 
 from bert_span.cli import model_flags, program, questions
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.storage.options import option
+from bert_span.jobs.options import AnswerFilesOptions
 
-
-class _Options:
-  patterns: str | None = option(
-    None,
-    "Files of questions, as paths and globs separated by commas.",
-    flag="input",
-  )
-  input_format: str | None = option(
-    None,
-    "Format of --input; by default the ending of each file decides: .jsonl, "
-    ".json (SQuAD), .tfrecord, .parquet.",
-    choices=("jsonl", "squad", "tfrecord", "parquet"),
-  )
-  output_format: str = option(
-    "jsonl", "Format of the answers.", choices=("jsonl", "parquet")
-  )
-  num_shards: int = option(
-    16,
-    "Number of answer files. A worker answers one shard at a time and holds "
-    "its passages in memory; a restart begins with a shard.",
-    minimum=1,
-    maximum=99_999,
-  )
-  n_best: int = option(
-    1,
-    "Number of entries of each question's n-best list; 1 leaves the list out.",
-    minimum=1,
-  )
-
-
-_OPTIONS = OptionFlags(_Options)
+_OPTIONS = OptionFlags(AnswerFilesOptions)
 _MODEL = model_flags.model_flag(
   ", or a version that export_saved_model wrote; every worker must see the path"
 )
@@ -64,7 +34,8 @@ _STEPS = model_flags.shared_flags("predict_batch_size", "fixed_length")
 _ANSWERS = model_flags.extractor_flags()
 
 
-def main(argv):
+@program.entry_point(foreign_flags=True)
+def run(argv):
   program.require(_MODEL, _OPTIONS.patterns, _SHARED.output_dir)
   questions.check_questions(_QUESTION)
   pipeline_options = program.beam_options(argv)
@@ -83,15 +54,13 @@ def main(argv):
     options["fixed_length"] = _STEPS.fixed_length.value
   beam_runs.answer_files(
     pipeline_options,
+    _OPTIONS.options(),
     _MODEL.value,
     questions=tuple(_QUESTION.value or ()),
     **_SHARED.values(),
-    **_OPTIONS.values(),
     **options,
   )
 
-
-run = program.entry_point(main, foreign_flags=True)
 
 if __name__ == "__main__":
   run()

@@ -10,55 +10,24 @@ Use questions on which the model was neither trained nor selected.
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.storage.options import option
+from bert_span.jobs.options import CalibrationOptions
 
-
-class _Options:
-  model: str | None = option(
-    None,
-    "Model directory that run_squad or save_to_preset wrote, with a span head.",
-  )
-  evaluate_file: str | None = option(
-    None, "SQuAD JSON file with other questions, on which the fit is evaluated."
-  )
-  version_2_with_negative: bool | None = option(
-    None, "Whether questions may be unanswerable; by default as in the model."
-  )
-  target_precision: float | None = option(
-    None,
-    "Share of the given answers that must be exact matches, from 0 to 1; by "
-    "default the null threshold is the one with the best F1.",
-    minimum=0.0,
-    maximum=1.0,
-  )
-  output_dir: str | None = option(
-    None,
-    "Folder for calibration.json and the plots; by default the folder "
-    "calibration in the model directory.",
-  )
-  plots: bool = option(
-    True,
-    "Whether to draw reliability.png and risk_coverage.png; needs matplotlib.",
-  )
-
-
-_OPTIONS = OptionFlags(_Options)
+_OPTIONS = OptionFlags(CalibrationOptions)
 _SHARED = model_flags.shared_flags(
   "predict_file", "predict_batch_size", "verify"
 )
 
 
-def main(argv):
+@program.entry_point
+def run(argv):
   program.require(_OPTIONS.model, _SHARED.predict_file)
   if _OPTIONS.plots.value:
     program.check_extra("report", "matplotlib", otherwise=", or give --noplots")
   program.import_tensorflow()
   from bert_span.jobs import calibration_job
 
-  calibration_job.calibrate(**_OPTIONS.values(), **_SHARED.values())
+  calibration_job.calibrate(_OPTIONS.options(), **_SHARED.values())
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

@@ -34,7 +34,8 @@ class _Options:
 _OPTIONS = OptionFlags(_Options)
 
 
-def main(argv):
+@program.entry_point
+def run(argv):
   if not _OPTIONS.goldens.value:
     program.forbid([_OPTIONS.data], "needs --goldens")
   program.import_tensorflow()
@@ -43,8 +44,6 @@ def main(argv):
   passes = conformance_report.write_conformance_report(**_OPTIONS.values())
   return int(not passes)
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

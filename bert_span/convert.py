@@ -28,15 +28,14 @@ _OPTIONS = OptionFlags(_Options)
 model_flags.extractor_flags()
 
 
-def main(argv):
+@program.entry_point
+def run(argv):
   program.require(_MODEL, _OPTIONS.output_dir)
   options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import conversion
 
   conversion.convert(_MODEL.value, **_OPTIONS.values(), **options)
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

@@ -37,7 +37,8 @@ pretraining_flags.define_masked_text_flags("dupe_factor")
 _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
-def main(argv):
+@program.entry_point
+def run(argv):
   program.require(_OPTIONS.output_files)
   text_options = pretraining_flags.masked_text("dupe_factor")
   values = _OPTIONS.values()
@@ -57,8 +58,6 @@ def main(argv):
 
   masked_text.write_masked_text(**values, **text_options)
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

@@ -40,7 +40,8 @@ model_flags.shared_flags("head")
 OptionFlags(WindowOptions)
 
 
-def main(argv):
+@program.entry_point
+def run(argv):
   program.require(_SHARED.output_dir)
   program.require_one(_DATA.train_file, _DATA.dataset)
   if not (_MODEL.preset.value or _MODEL.vocab_file.value):
@@ -60,8 +61,6 @@ def main(argv):
     **_OPTIONS.values(),
   )
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

@@ -30,7 +30,8 @@ _VOCABULARY = model_flags.vocabulary_flags()
 model_flags.answer_flags()
 
 
-def main(argv):
+@program.entry_point
+def run(argv):
   paths = ",".join(_LOGITS_FILE.value or []).split(",")
   logits_files = [path.strip() for path in paths if path.strip()]
   program.require(_FILES.predict_file, _FILES.output_dir)
@@ -62,8 +63,6 @@ def main(argv):
     **_FILES.values(),
   )
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

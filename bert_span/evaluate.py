@@ -48,7 +48,8 @@ _NA_PROB_THRESH = flags.DEFINE_float(
 _PREDICT_FILE = model_flags.shared_flags("predict_file").predict_file
 
 
-def main(argv):
+@program.entry_point
+def run(argv):
   program.require(_PREDICT_FILE, _OPTIONS.predictions_file)
   if math.isnan(_NA_PROB_THRESH.value):
     raise ValueError("--na_prob_thresh must be a number. Received: nan")
@@ -62,8 +63,6 @@ def main(argv):
     **_OPTIONS.values(),
   )
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

@@ -30,15 +30,14 @@ _OPTIONS = OptionFlags(_Options)
 pretraining_flags.define_masked_text_flags()
 
 
-def main(argv):
+@program.entry_point
+def run(argv):
   text_options = pretraining_flags.masked_text()
   program.import_tensorflow()
   from bert_span.jobs import masked_text
 
   masked_text.inspect_masking(**text_options, **_OPTIONS.values())
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

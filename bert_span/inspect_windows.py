@@ -38,7 +38,8 @@ OptionFlags(WindowOptions)
 model_flags.shared_flags("head")
 
 
-def main(argv):
+@program.entry_point
+def run(argv):
   program.require(_INPUT_FILE, _OUTPUT_FILE, _VOCABULARY.vocab_file)
   program.import_tensorflow()
   head = model_flags.find_head()
@@ -54,8 +55,6 @@ def main(argv):
     output_file=None if _OUTPUT_FILE.value == "-" else _OUTPUT_FILE.value,
   )
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

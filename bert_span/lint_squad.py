@@ -18,39 +18,18 @@ warning; else 0. With --fix, repaired findings do not count.
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
+from bert_span.jobs.options import LintOptions
 from bert_span.squad.lint.options import LintSettings
-from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
 
-
-class _Options:
-  as_json: bool = option(
-    False, "Whether to print one JSON object instead of text.", flag="json"
-  )
-  fix: bool = option(
-    False, "Whether to write a repaired copy and a log of each change."
-  )
-  output_file: str | None = option(
-    None,
-    "File of the repaired copy; by default FILE with the ending .fixed.json. "
-    "The log is beside it, with the ending .changes.jsonl.",
-  )
-  strict: bool = option(False, "Whether warnings also give the exit status 1.")
-  num_places: int = option(
-    3,
-    "Number of places that the text names for each kind of warning; it names "
-    "all places of errors and none of notes.",
-    minimum=0,
-  )
-
-
-_OPTIONS = OptionFlags(_Options)
+_OPTIONS = OptionFlags(LintOptions)
 _LINT = OptionFlags(LintSettings)
 _VOCABULARY = model_flags.vocabulary_flags()
 OptionFlags(WindowOptions)
 
 
-def main(argv):
+@program.entry_point(arguments=True)
+def run(argv):
   """Lints the file; returns the exit status."""
   if len(argv) != 2 or not argv[1]:
     raise ValueError(
@@ -73,10 +52,8 @@ def main(argv):
     )
   from bert_span.jobs import linting
 
-  return int(not linting.lint(argv[1], settings, **_OPTIONS.values()))
+  return int(not linting.lint(argv[1], _OPTIONS.options(), settings))
 
-
-run = program.entry_point(main, arguments=True)
 
 if __name__ == "__main__":
   run()

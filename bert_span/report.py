@@ -13,43 +13,16 @@ loads nothing. Needs the extra: pip install -e '.[report]'.
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.storage.options import option
+from bert_span.jobs.options import ReportOptions
 from bert_span.text.options import WindowOptions
 
-
-class _Options:
-  nbest_file: str | None = option(
-    None, "File nbest_predictions.json of a span head."
-  )
-  predictions_file: str | None = option(
-    None,
-    "File predictions.json of the same run, whose threshold decided on no "
-    "answer; by default the first answer of each n-best list is taken.",
-  )
-  model: str | None = option(
-    None,
-    "Model directory, or minilm_squad, that made the predictions; its windows "
-    "are counted and --question_id is read by it.",
-  )
-  question_id: str | None = option(
-    None,
-    "Id of a question whose tokens are shown with their start and end "
-    "probabilities; needs --model.",
-  )
-  num_errors: int = option(
-    50,
-    "Number of errors to show, the worst; fewer if the page exceeds 5 MB.",
-    minimum=0,
-  )
-  output_file: str = option("report.html", "HTML file to write.")
-
-
-_OPTIONS = OptionFlags(_Options)
+_OPTIONS = OptionFlags(ReportOptions)
 _SHARED = model_flags.shared_flags("predict_file", "verify")
 _WINDOWS = OptionFlags(WindowOptions)
 
 
-def main(argv):
+@program.entry_point
+def run(argv):
   program.require(
     _SHARED.predict_file, _OPTIONS.nbest_file, _OPTIONS.output_file
   )
@@ -63,11 +36,9 @@ def main(argv):
   from bert_span.jobs import html_report
 
   html_report.write_report(
-    window_options=window_options, **_SHARED.values(), **_OPTIONS.values()
+    _OPTIONS.options(), window_options=window_options, **_SHARED.values()
   )
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

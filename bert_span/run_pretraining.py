@@ -49,7 +49,8 @@ training_flags.encoder_flags()
 _MASKING = pretraining_flags.masking_flags()
 
 
-def main(argv):
+@program.entry_point
+def run(argv):
   _check_flags()
   training_flags.report_unused_flags()
   program.import_tensorflow()
@@ -113,8 +114,6 @@ def _check_flags():
       f" and --sbo={has_sbo}."
     )
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

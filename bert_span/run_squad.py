@@ -48,7 +48,8 @@ model_flags.answer_flags()
 training_flags.encoder_flags()
 
 
-def main(argv):
+@program.entry_point
+def run(argv):
   fine_tuning_options = _checked_options()
   training_flags.report_unused_flags()
   program.import_tensorflow()
@@ -159,8 +160,6 @@ def _calibration(saved):
   # All other options follow the flags alone, as in run_squad.
   return {"decoder": {n: decoder[n] for n in fitted if n in decoder}}
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

@@ -34,7 +34,8 @@ _SERVER = OptionFlags(ServerOptions)
 model_flags.extractor_flags()
 
 
-def main(argv):
+@program.entry_point(log_level="3")
+def run(argv):
   program.require_one(_MODEL, _WEB)
   program.check_extra("serve", "starlette", "uvicorn")
   server = _SERVER.options()
@@ -51,8 +52,6 @@ def main(argv):
   options = model_flags.extractor_options(_MODEL.value)
   local_serving.serve_model(_MODEL.value, server, **options)
 
-
-run = program.entry_point(main, log_level="3")
 
 if __name__ == "__main__":
   run()

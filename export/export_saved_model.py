@@ -50,8 +50,9 @@ _FIXED_LENGTH = model_flags.shared_flags("fixed_length")
 model_flags.extractor_flags()
 
 
+@program.entry_point
 @program.exit_on_sigterm()
-def main(argv):
+def run(argv):
   program.require(_MODEL, _OPTIONS.base)
   options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import saved_model_export
@@ -63,8 +64,6 @@ def main(argv):
     **_OPTIONS.values(),
   )
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

@@ -39,8 +39,9 @@ _OPTIONS, _INFO = OptionFlags(TFLiteOptions), OptionFlags(ModelInfo)
 model_flags.extractor_flags()
 
 
+@program.entry_point
 @program.exit_on_sigterm()
-def main(argv):
+def run(argv):
   program.require(_MODEL, _FILES.path)
   path = _FILES.path.value
   if not path.endswith(".tflite") or "://" in path:
@@ -62,8 +63,6 @@ def main(argv):
     **extractor_options,
   )
 
-
-run = program.entry_point(main)
 
 if __name__ == "__main__":
   run()

@@ -13,6 +13,7 @@ from tiny_extractor import CONTEXT, shared_extractor, shared_model
 
 from bert_span import SpanExtractor, SquadExample
 from bert_span.jobs import asking, calibration_job
+from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets.span_config import read_span_config
 from bert_span.serving.signatures import ServedModel
 from bert_span.squad.reader import read_squad
@@ -25,20 +26,14 @@ _CONTEXTS = (
 )
 
 
-def _examples(seed, count=40):
-  rng = np.random.default_rng(seed)
-  return [
-    SquadExample(
-      f"q{i}", " ".join(rng.choice(_WORDS, 3)) + "?", rng.choice(_CONTEXTS)
-    )
-    for i in range(count)
-  ]
-
-
 def _write_labelled(path, extractor, seed):
   """A SQuAD 2.0 file: the model's own best spans, none of every third."""
-  paragraphs = []
-  examples = _examples(seed)
+  rng, paragraphs = np.random.default_rng(seed), []
+  questions = [" ".join(rng.choice(_WORDS, 3)) + "?" for _ in range(40)]
+  examples = [
+    SquadExample(f"q{i}", question, rng.choice(_CONTEXTS))
+    for i, question in enumerate(questions)
+  ]
   for i, p in enumerate(extractor.predict(examples)):
     best = next(entry for entry in p.n_best if entry.text)
     qa = {"id": p.qas_id, "question": examples[i].question}
@@ -109,12 +104,13 @@ def test_the_program_writes_the_options_the_figures_and_the_plots(calibrated):
 
 
 @pytest.mark.large
-def test_ask_and_run_squad_and_decode_use_what_was_fitted(calibrated, capsys):
+def test_all_that_answers_uses_what_was_fitted(calibrated, capsys):
+  """tests/tflite has files with a temperature."""
   folder, _ = calibrated
   model, questions = folder / "model", folder / "test.json"
   examples = read_squad(questions).examples
-  predictions = SpanExtractor.from_preset(model).predict(examples)
-  expected = {p.qas_id: p for p in predictions}
+  extractor = SpanExtractor.from_preset(model)
+  expected = {p.qas_id: p for p in extractor.predict(examples)}
   shutil.copytree(model, folder / "out" / "model", dirs_exist_ok=True)
   succeeds(
     *("bert_span.run_squad", "--do_predict", "--write_logits"),
@@ -138,26 +134,15 @@ def test_ask_and_run_squad_and_decode_use_what_was_fitted(calibrated, capsys):
         atol=1e-5,
       )
   example = examples[1]
+  question, context = example.question, example.context
   layout = asking.AnswerLayout(is_json=True)
-  asking.ask(str(model), example.context, [example.question], layout=layout)
-  probability = json.loads(capsys.readouterr().out)["probability"]
+  asking.ask(str(model), context, [question], layout=layout)
+  asked = json.loads(capsys.readouterr().out)["probability"]
+  served = ask(ServedModel(extractor), [question], [context])["probability"]
   right = expected[example.qas_id].probability
-  assert probability == pytest.approx(right, abs=1e-5)
-
-
-@pytest.mark.large
-def test_served_probabilities_are_those_of_the_model(calibrated):
-  """tests/tflite has files with a temperature."""
-  extractor = SpanExtractor.from_preset(calibrated[0] / "model")
-  plain = shared_extractor(version_2=True)
-  examples = _examples(7, 4)
-  questions = [example.question for example in examples]
-  contexts = [example.context for example in examples]
-  expected = [a.probability for a in extractor.answer(questions, contexts)]
-  uncalibrated = [a.probability for a in plain.answer(questions, contexts)]
-  assert not np.allclose(expected, uncalibrated, atol=1e-3)
-  served = ask(ServedModel(extractor), questions, contexts)
-  np.testing.assert_allclose(served["probability"], expected, atol=1e-5)
+  assert [asked, *served] == pytest.approx([right] * 2, abs=1e-5)
+  plain = shared_extractor(version_2=True).answer(question, context)
+  assert abs(plain.probability - right) > 1e-3
 
 
 def test_mistakes_are_named_and_leave_the_model(tmp_path):
@@ -173,11 +158,9 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
     (model, bare, {}, r"bare\.json"),
     (model, dev, {"target_precision": 0.9}, "--target_precision"),
     (tmp_path, dev, {}, r"span_config\.json"),
-    ("minilm_squad", dev, {}, "minilm_squad"),
   ):
     with pytest.raises(ValueError, match=message):
-      calibration_job.calibrate(
-        str(path), str(questions), plots=False, **options
-      )
+      options = CalibrationOptions(str(path), plots=False, **options)
+      calibration_job.calibrate(options, str(questions))
   assert (model / "span_config.json").read_bytes() == config
   assert not (model / "calibration").exists()

@@ -47,9 +47,8 @@ def test_golden_logits_give_the_golden_predictions(tmp_path, name):
   assert predictions == [found for _, found in run.predictions.values()]
 
 
-def _save(extractor, squad_file, folder, version_2):
-  """Saves a model's logits of some questions, and its prediction files."""
-  examples = read_squad(str(squad_file)).examples
+def _save(extractor, examples, folder, version_2):
+  """Saves a model's logits of questions, and its prediction files."""
   writer = LogitsWriter(extractor.head.logits)
   predictions = list(extractor.predict(examples, on_logits=writer.add))
   (folder / "logits.npz").write_bytes(writer.content(32))
@@ -67,30 +66,13 @@ def folder(tmp_path_factory):
   ]
   squad = {"version": "v2.0", "data": [{"title": "", "paragraphs": paragraphs}]}
   (path / "dev.json").write_text(json.dumps(squad))
-  _save(shared_extractor(version_2=True), path / "dev.json", path, True)
+  examples = read_squad(str(path / "dev.json")).examples
+  _save(shared_extractor(version_2=True), examples, path, True)
   return path
 
 
-@pytest.fixture
-def decode(folder, tmp_path):
-  """A function that decodes several files of logits."""
-
-  def decode_files(*paths, head=SPAN_HEAD, doc_stride=8):
-    return decode_logits(
-      str(folder / "dev.json"),
-      paths,
-      str(tmp_path / "out"),
-      head.options_type(),
-      head,
-      vocab_file=str(folder / "vocab.txt"),
-      window_options=WindowOptions(32, doc_stride, 8),
-    )
-
-  return decode_files
-
-
-def _assert_expected(folder, output_dir, names):
-  assert sorted(path.name for path in output_dir.iterdir()) == names
+def _assert_expected(folder, output_dir, *names):
+  assert sorted(path.name for path in output_dir.iterdir()) == [*names]
   for name in names:
     expected = (folder / "expected" / name).read_bytes()
     assert (output_dir / name).read_bytes() == expected
@@ -98,35 +80,49 @@ def _assert_expected(folder, output_dir, names):
 
 @pytest.mark.large
 def test_saved_logits_give_the_files_of_the_model(folder, tmp_path):
+  logits, out = folder / "logits.npz", tmp_path / "out"
+  flags = (f"--predict_file={folder}/dev.json", f"--output_dir={out}")
   run = succeeds(
-    *("bert_span.decode", f"--model={shared_model(version_2=True)}"),
-    f"--logits_file={folder / 'logits.npz'}",
-    f"--predict_file={folder}/dev.json",
-    f"--output_dir={tmp_path}/out",
+    *("bert_span.decode", f"--model={shared_model(version_2=True)}", *flags),
+    f"--logits_file={logits}",
   )
   assert "3 questions answered" in run.stderr
-  names = ["nbest_predictions.json", "null_odds.json", "predictions.json"]
-  _assert_expected(folder, tmp_path / "out", names)
-
-
-def test_several_files_and_a_vocabulary_are_enough(folder, tmp_path):
-  logits = folder / "logits.npz"
+  names = ("nbest_predictions.json", "null_odds.json", "predictions.json")
+  _assert_expected(folder, out, *names)
+  # Several files, and a vocabulary instead of the model.
   succeeds_here(
-    *("bert_span.decode", f"--predict_file={folder}/dev.json"),
+    *("bert_span.decode", f"--vocab_file={folder}/vocab.txt", *flags),
     *(f"--logits_file={logits},{logits}", f"--logits_file={logits}"),
-    *(f"--vocab_file={folder}/vocab.txt", "--version_2_with_negative"),
     *("--max_seq_length=32", "--doc_stride=8", "--max_query_length=8"),
-    f"--output_dir={tmp_path}/out",
+    "--version_2_with_negative",
   )
-  predictions = read(tmp_path / "out" / "predictions.json")
-  assert predictions == read(folder / "expected" / "predictions.json")
+  assert read(out / names[2]) == read(folder / "expected" / names[2])
+
+
+@pytest.fixture
+def decode(folder, tmp_path):
+  """A function that decodes several files of logits."""
+
+  def decode_files(*paths, windows=(32, 8, 8), head=SPAN_HEAD):
+    return decode_logits(
+      str(folder / "dev.json"),
+      paths,
+      str(tmp_path / "out"),
+      head.options_type(),
+      head,
+      vocab_file=str(folder / "vocab.txt"),
+      window_options=WindowOptions(*windows),
+    )
+
+  return decode_files
 
 
 def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path, decode):
-  _save(shared_extractor(head=BIO_HEAD), folder / "dev.json", tmp_path, False)
+  examples = read_squad(str(folder / "dev.json")).examples
+  _save(shared_extractor(head=BIO_HEAD), examples, tmp_path, False)
   predictions = decode(tmp_path / "logits.npz", head=BIO_HEAD)
-  names = ["predictions.json", "span_predictions.json"]
-  _assert_expected(tmp_path, tmp_path / "out", names)
+  names = ("predictions.json", "span_predictions.json")
+  _assert_expected(tmp_path, tmp_path / "out", *names)
   assert any(len(prediction.spans) > 1 for prediction in predictions)
 
 
@@ -174,4 +170,4 @@ def test_logits_of_other_windows_are_refused(folder, decode, changed):
     with pytest.raises(ValueError, match=message):
       decode(logits, changed(change))
   with pytest.raises(ValueError, match=r"logits\.npz"):
-    decode(logits, doc_stride=3)
+    decode(logits, windows=(32, 3, 8))

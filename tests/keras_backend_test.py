@@ -35,7 +35,7 @@ def test_tensorflow_is_chosen_or_kept(ensure):
   assert ensure("tensorflow", {"backend": "jax"}) == "tensorflow"
 
 
-def test_other_settings_are_refused(ensure):
+def test_other_settings_are_refused(ensure, monkeypatch):
   for backend, keras_json, named in (
     ("jax", None, "KERAS_BACKEND .* 'jax'"),
     ("", {"backend": "torch"}, r"keras\.json .* 'torch'"),
@@ -44,9 +44,9 @@ def test_other_settings_are_refused(ensure):
   ):
     with pytest.raises(BackendError, match=named):
       ensure(backend, keras_json)
-
-
-def test_a_keras_loaded_with_another_backend_is_refused(ensure, monkeypatch):
+  monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
+  with pytest.raises(BackendError, match="TF_USE_LEGACY_KERAS"):
+    ensure("", {})
   config = types.SimpleNamespace(backend=lambda: "jax")
   keras = types.SimpleNamespace(config=config)
   monkeypatch.setitem(sys.modules, "keras", keras)

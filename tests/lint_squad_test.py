@@ -6,8 +6,8 @@ import pytest
 from programs import succeeds
 from squad_content import spans, squad_content
 
-from bert_span.jobs import linting
 from bert_span.jobs.linting import lint
+from bert_span.jobs.options import LintOptions
 from bert_span.squad.lint.options import LintSettings
 from bert_span.text.options import WindowOptions
 
@@ -21,7 +21,7 @@ def squad_file(tmp_path):
   def write(*questions):
     path = tmp_path / "ada.json"
     path.write_text(json.dumps(squad_content("Yes Ada came", *questions)))
-    return path
+    return str(path)
 
   return write
 
@@ -34,27 +34,25 @@ def _question(qas_id, answer_start=4, question="Who came?"):
 def test_a_warning_fails_only_when_strict_and_an_error_always(
   squad_file, capsys
 ):
-  path = str(squad_file(_question("q1", answer_start=3)))
-  assert lint(path)
+  path = squad_file(_question("q1", answer_start=3))
+  assert lint(path, LintOptions())
+  assert not lint(path, LintOptions(strict=True))
   text = capsys.readouterr().out
-  assert "WARNING: 1 answer: " in text
+  assert text.count("WARNING: 1 answer: ") == 2
   assert "Not checked without a vocabulary" in text
-  assert not lint(path, strict=True)
   questions = (_question("q1", question="X?"), _question("q2", 3, "Y?"))
   path = squad_file(_question("q1"), *questions)
-  capsys.readouterr()
-  assert not lint(str(path))
+  assert not lint(path, LintOptions())
   text = capsys.readouterr().out
-  assert "ERROR: 1 question: " in text
-  assert "WARNING: 1 answer: " in text
+  assert "ERROR: 1 question: " in text and "WARNING: 1 answer: " in text
 
 
 def test_damage_is_reported_and_not_repaired(tmp_path, capsys):
   path = tmp_path / "cut.json"
   path.write_text('{"data": [')
-  assert not lint(str(path))
+  assert not lint(str(path), LintOptions())
   assert "ends in the middle" in capsys.readouterr().out
-  assert not lint(str(path), fix=True, as_json=True)
+  assert not lint(str(path), LintOptions(as_json=True, fix=True))
   printed = capsys.readouterr()
   assert "no copy was written" in printed.err
   assert json.loads(printed.out)["counts"]["error"] == 1
@@ -64,12 +62,13 @@ def test_damage_is_reported_and_not_repaired(tmp_path, capsys):
 def test_fix_writes_a_copy_that_passes_and_json_says_all(
   squad_file, tmp_path, capsys
 ):
-  path = str(squad_file(_question(7, answer_start=3)))
+  path = squad_file(_question(7, answer_start=3))
   (tmp_path / "vocab.txt").write_text(_VOCABULARY)
   vocab_file = str(tmp_path / "vocab.txt")
   settings = LintSettings(WindowOptions(128), vocab_file=vocab_file)
   # "Yes" is [UNK]: 1 of 6 WordPieces, which cannot be repaired.
-  assert not lint(path, settings, fix=True, as_json=True, strict=True)
+  options = LintOptions(as_json=True, fix=True, strict=True)
+  assert not lint(path, options, settings)
   value = json.loads(capsys.readouterr().out)
   assert [finding["kind"] for finding in value["findings"]] == [
     *("answer_moved", "many_unknown_words", "integer_id")
@@ -83,7 +82,7 @@ def test_fix_writes_a_copy_that_passes_and_json_says_all(
   assert value["figures"]["unknown"]["unknown_tokens"] == 1
   log = (tmp_path / "ada.fixed.changes.jsonl").read_text().splitlines()
   assert len(log) == 2
-  lint(path, settings)
+  lint(path, LintOptions(), settings)
   text = capsys.readouterr().out
   lines = [" ".join(line.split()) for line in text.splitlines()]
   for line in (
@@ -96,7 +95,7 @@ def test_fix_writes_a_copy_that_passes_and_json_says_all(
     "1 longer unknown word:",
   ):
     assert line in lines
-  assert lint(str(tmp_path / "ada.fixed.json"), strict=True)
+  assert lint(str(tmp_path / "ada.fixed.json"), LintOptions(strict=True))
   assert "0 errors, 0 warnings, 0 notes." in capsys.readouterr().out
 
 
@@ -109,10 +108,3 @@ def test_a_model_gives_vocabulary_sizes_and_windows(squad_file):
   value = json.loads(result.stdout)
   assert value["settings"]["hidden_size"] == 384
   assert value["figures"]["max_seq_lengths"][-1]["max_seq_length"] == 512
-
-
-def test_a_large_file_is_announced(squad_file, capsys, monkeypatch):
-  monkeypatch.setattr(linting, "_LARGE_FILE", 10)
-  path = squad_file(_question("q1"))
-  assert lint(str(path))
-  assert str(path) in capsys.readouterr().err

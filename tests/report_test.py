@@ -1,41 +1,84 @@
 """The program bert_span.report, and its page in a browser."""
 
+import json
 import re
 import sys
 
 import pytest
-import report_samples
 from programs import refusal, succeeds
-from tiny_extractor import shared_model
+from squad_content import spans, squad_content
+from tiny_extractor import CONTEXT, shared_model
 
 from bert_span.heads.bio import BIO_HEAD
 
 pytest.importorskip("jinja2", reason="pip install -e '.[report]'")
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
 from bert_span.jobs.html_report import write_report
+from bert_span.jobs.options import ReportOptions
 
 _MAX_BYTES = 5_000_000
+_HOSTILE = (
+  "<script>document.title='taken'</script>"
+  "<img src=x onerror=\"document.title='taken'\">\"'></mark>"
+  "&lt;b&gt; $title ${x}"
+)
+# Id, question, annotators' answers, predicted answers with probabilities:
+# three are right.
+_SMALL = [
+  ("who", "Who built the mill?", ["Anna"], {"Anna": 0.875, "": 0.125}),
+  ("when", "When was it?", ["1895", "in 1895"], {"1895": 0.75, "": 0.25}),
+  ("where", "Where?", ["near the river"], {"the river": 0.5, "river": 0.25}),
+  ("what", "What was it?", ["The mill", "mill"], {"": 0.625, "mill": 0.375}),
+  ("why", "Why was it built?", [], {"": 0.9375, "Anna": 0.0625}),
+  ("cost", "How much did it cost?", [], {"1895": 0.9375, "": 0.0625}),
+]
+
+
+def _write_files(folder, context, rows):
+  """Writes a SQuAD file and n-best lists; returns their paths."""
+  questions, n_best = [], {}
+  for qas_id, question, golds, predicted in rows:
+    answers = spans(*((gold, context.index(gold)) for gold in golds))
+    labels = {"answers": answers, "is_impossible": not golds}
+    questions.append({"id": qas_id, "question": question, **labels})
+    n_best[qas_id] = [
+      {"text": text, "probability": p, "start_logit": 0.0, "end_logit": 0.0}
+      for text, p in predicted.items()
+    ]
+  paths = folder / "predict_file.json", folder / "nbest_file.json"
+  for path, value in zip(
+    paths,
+    (squad_content(context, *questions, title=context, version="v2.0"), n_best),
+    strict=True,
+  ):
+    path.write_text(json.dumps(value), encoding="utf-8")
+  return list(map(str, paths))
+
+
+def _write_report(predict_file, nbest_file, page, **options):
+  options = ReportOptions(nbest_file, output_file=page, **options)
+  write_report(options, predict_file)
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-  """Paths of two reports: of the small files, and of the hostile ones."""
+  """Paths of two reports: of a few questions, and of one that is all HTML."""
   made, model = {}, str(shared_model(version_2=True))
-  for name, files, question_id in (
-    ("small", report_samples.small_files(), "where"),
-    ("hostile", report_samples.hostile_files(), report_samples.HOSTILE),
+  hostile = [(_HOSTILE, _HOSTILE, ["Bea"], {_HOSTILE: 0.75, "Ada": 0.25})]
+  for name, context, rows, question_id in (
+    ("small", CONTEXT, _SMALL, "where"),
+    ("hostile", f"Ada {_HOSTILE} came to Bea.", hostile, _HOSTILE),
   ):
     folder = tmp_path_factory.mktemp(name)
     made[name] = folder / "report.html"
-    paths = report_samples.write_files(folder, files)
-    write_report(*paths, made[name], model=model, question_id=question_id)
+    paths = _write_files(folder, context, rows)
+    _write_report(*paths, made[name], model=model, question_id=question_id)
   return made
 
 
 @pytest.mark.large
 def test_the_program_writes_a_page(tmp_path):
-  files = report_samples.small_files()
-  predict_file, nbest_file = report_samples.write_files(tmp_path, files)
+  predict_file, nbest_file = _write_files(tmp_path, CONTEXT, _SMALL)
   page = tmp_path / "page.html"
   process = succeeds(
     *("bert_span.report", f"--output_file={page}", "--num_errors=2"),
@@ -77,23 +120,19 @@ def test_the_page_opens_offline(pages, name):
 @pytest.mark.large
 def test_hostile_texts_are_shown_and_would_not_run(browser, pages, tmp_path):
   text = pages["hostile"].read_text(encoding="utf-8")
-  assert text.count("<script>") == 1
-  assert "<img src=x" not in text
   browser.open(pages["hostile"].as_uri())
   assert browser.run("document.title") == "Answers and errors"
   assert browser.run("document.scripts.length") == 1
   assert browser.run("document.images.length") == 2
   title = "document.querySelector('#error-1 h3').textContent"
-  assert browser.run(title) == f"1. {report_samples.HOSTILE}"
+  assert browser.run(title) == f"1. {_HOSTILE}"
   marked = "document.querySelector('#error-1 mark.model').textContent"
-  assert browser.run(marked) == report_samples.HOSTILE
+  assert browser.run(marked) == _HOSTILE
   tokens = "document.querySelector('.tokens').textContent"
   assert "img src=x onerror=" in browser.run(tokens)
   # Not even a script that got into the page.
   changed = tmp_path / "changed.html"
-  changed.write_text(
-    text.replace("</main>", f"{report_samples.HOSTILE}</main>"), "utf-8"
-  )
+  changed.write_text(text.replace("</main>", f"{_HOSTILE}</main>"), "utf-8")
   browser.open(changed.as_uri())
   assert browser.run("document.scripts.length") == 2
   assert browser.run("document.title") == "Answers and errors"
@@ -159,16 +198,16 @@ def test_without_its_extra_one_line_says_what_to_install(monkeypatch):
 
 
 def test_files_that_do_not_fit_together_are_named(tmp_path):
-  squad, n_best = report_samples.small_files()
-  files = report_samples.write_files(tmp_path, (squad, n_best))
-  page = tmp_path / "page.html"
-  with pytest.raises(ValueError, match="--question_id=whence"):
-    write_report(*files, page, model="none", question_id="whence")
-  model = str(shared_model(head=BIO_HEAD))
-  with pytest.raises(ValueError, match=r"--question_id: .* bio head"):
-    write_report(*files, page, model=model, question_id="who")
-  del n_best["cost"]
-  files = report_samples.write_files(tmp_path, (squad, n_best))
+  files = _write_files(tmp_path, CONTEXT, _SMALL)
+  page, bio = tmp_path / "page.html", str(shared_model(head=BIO_HEAD))
+  for model, question_id, named in (
+    ("none", "whence", "--question_id=whence"),
+    (bio, "who", "--question_id: .* bio head"),
+  ):
+    with pytest.raises(ValueError, match=named):
+      _write_report(*files, page, model=model, question_id=question_id)
+  (tmp_path / "other").mkdir()
+  other = _write_files(tmp_path / "other", CONTEXT, _SMALL[:-1])
   with pytest.raises(ValueError, match=r"predict_file.json, .*: 'cost'"):
-    write_report(*files, page)
+    _write_report(files[0], other[1], page)
   assert not page.exists()

@@ -7,17 +7,12 @@ import pytest
 from corpus import VOCABULARY, write_corpus
 from programs import refusal, succeeds, succeeds_here
 from squad_content import spans, squad_content
-from squad_runs import read
+from squad_runs import read, write_encoder_files
 from tiny_extractor import extractor_of
 
 from bert_span.presets.load_pretrained import load_original, load_pretrained
 from bert_span.pretraining.model_files import read_heads
 
-_SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-_SIZES |= {"intermediate_size": 32, "max_position_embeddings": 16}
-_SIZES |= {"type_vocab_size": 2}
-# With a token that stands for a question.
-_VOCABULARY = [*VOCABULARY[:-1], "[unused1]"]
 _LENGTHS = ("--max_seq_length=16", "--seed=3")
 _TRAINING = (
   *(*_LENGTHS, "--do_train", "--train_batch_size=4", "--num_train_steps=6"),
@@ -30,9 +25,8 @@ def folder(tmp_path_factory):
   folder = tmp_path_factory.mktemp("pretraining")
   write_corpus(folder)
   (folder / "recurring.txt").write_text("ak al bk ak al cm\n" * 30)
-  (folder / "vocab.txt").write_text("".join(f"{t}\n" for t in _VOCABULARY))
-  sizes = {**_SIZES, "vocab_size": len(_VOCABULARY)}
-  (folder / "bert_config.json").write_text(json.dumps(sizes))
+  # With a token that stands for a question.
+  write_encoder_files(folder, [*VOCABULARY[:-1], "[unused1]"])
   return folder
 
 
@@ -40,10 +34,8 @@ def folder(tmp_path_factory):
 def flags(folder):
   """Of a training from new weights on two files, scored on the third."""
   return (
-    *_TRAINING,
-    f"--bert_config_file={folder / 'bert_config.json'}",
-    f"--vocab_file={folder / 'vocab.txt'}",
-    f"--input_file={folder}/[01].txt",
+    *(*_TRAINING, f"--bert_config_file={folder}/bert_config.json"),
+    *(f"--vocab_file={folder}/vocab.txt", f"--input_file={folder}/[01].txt"),
     *("--do_eval", f"--eval_file={folder}/2.txt"),
     # So high that the model gets worse.
     *("--learning_rate=0.5", "--eval_steps=2", "--best_metric=mlm_loss"),
@@ -123,7 +115,7 @@ def test_the_model_continues_on_records_of_masks_and_recurring_spans(
   making, text = (*_LENGTHS, "--objective=both"), folder / "recurring.txt"
   result = succeeds(
     *("bert_span.create_pretraining_data", *making, f"--input_file={text}"),
-    *(f"--vocab_file={folder / 'vocab.txt'}", "--dupe_factor=2"),
+    *(f"--vocab_file={folder}/vocab.txt", "--dupe_factor=2"),
     f"--output_file={folder}/a.tfrecord,{folder}/b.tfrecord.gz",
   )
   assert "--max_predictions=3" in result.stderr
@@ -169,12 +161,12 @@ def test_only_bert_is_pre_trained(folder, tmp_path):
 
 
 @pytest.mark.large
-def test_inspect_masking_writes_json_lines(folder):
+def test_inspect_masking_writes_json_lines_or_prints(folder):
   output = folder / "masked.jsonl"
-  result = succeeds(
-    *("bert_span.inspect_masking", *_LENGTHS, f"--input_file={folder}/0.txt"),
-    *(f"--vocab_file={folder / 'vocab.txt'}", f"--output_file={output}"),
-  )
+  command = ("bert_span.inspect_masking", *_LENGTHS)
+  command += (f"--vocab_file={folder}/vocab.txt",)
+  files = (f"--input_file={folder}/0.txt", f"--output_file={output}")
+  result = succeeds(*command, *files)
   assert result.stdout == ""
   rows = [json.loads(line) for line in output.read_text().splitlines()]
   assert len(rows) > 5
@@ -185,16 +177,10 @@ def test_inspect_masking_writes_json_lines(folder):
       ids[first : last + 1] = masked[first : last + 1] = nothing
     assert ids == masked
     assert ids.count(None) == -(-15 * (len(ids) - 2) // 100)
-
-
-def test_inspect_masking_prints_questions(folder):
-  run = succeeds_here(
-    *("bert_span.inspect_masking", *_LENGTHS, "--objective=both"),
-    f"--vocab_file={folder / 'vocab.txt'}",
-    f"--input_file={folder / 'recurring.txt'}",
-    "--max_sequences=2",
-  )
-  shown = run.stdout
+  flags = ("--objective=both", "--max_sequences=2")
+  shown = succeeds_here(
+    *command, *flags, f"--input_file={folder}/recurring.txt"
+  ).stdout
   assert shown.startswith("Sequence 0: ") and shown.count("[CLS]") == 2
   assert "[QUESTION], answered at" in shown
 

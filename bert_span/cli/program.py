@@ -28,9 +28,11 @@ _USER_ERRORS = (
 )
 
 
-def entry_point(main, **options):
-  """Returns `run_program` of a main function, without arguments."""
-  return functools.partial(run_program, main, **options)
+def entry_point(main=None, **options):
+  """Decorates a function of argv: a call without it is `run_program`."""
+  if main is None:
+    return functools.partial(entry_point, **options)
+  return functools.wraps(main)(functools.partial(run_program, main, **options))
 
 
 def run_program(main, arguments=False, foreign_flags=False, log_level="2"):

@@ -30,26 +30,22 @@ def is_exported(model):
 
 
 def answer_files(
-  pipeline_options,
-  model,
-  patterns,
-  output_dir,
-  input_format=None,
-  questions=(),
-  num_shards=16,
-  output_format="jsonl",
-  **source_options,
+  pipeline_options, options, model, output_dir, questions=(), **source_options
 ):
-  """Answers the questions without an answer; source_options: `AnswerSource`."""
-  files = find_question_files(patterns, input_format)
+  """Answers the questions without an answer.
+
+  `options` are `AnswerFilesOptions`, source_options those of `AnswerSource`.
+  """
+  num_shards, output_format = options.num_shards, options.output_format
+  files = find_question_files(options.patterns, options.input_format)
   squad = [file.path for file in files if file.format == "squad"]
   if questions and squad:
     raise ValueError(
       f"--question is for passages, and {squad[0]} has its own questions. "
       "Leave the flag out, or give JSON lines of id and context."
     )
-  source = AnswerSource(model, **source_options)
-  options = {
+  source = AnswerSource(model, n_best=options.n_best, **source_options)
+  settings = {
     **dataclasses.asdict(source),
     "model_sha256": shards.folder_sha256(source.model),
     # Sizes in bytes, as contents may be too large to hash.
@@ -59,8 +55,8 @@ def answer_files(
     "num_shards": num_shards,
     "output_format": output_format,
   }
-  del options["verify"]  # Answers do not depend on it.
-  shards.start_or_continue(output_dir, options)
+  del settings["verify"]  # Answers do not depend on it.
+  shards.start_or_continue(output_dir, settings)
   answers = shards.AnswerShards(output_dir, num_shards, output_format)
   done = len(answers.done())
   log_line(f"{len(files)} files, {num_shards} shards, {done} of them done.")

@@ -38,29 +38,23 @@ class ScoredQuestions(NamedTuple):
     return [p for batch in self.batches for p in decode(batch)]
 
 
-def calibrate(
-  model,
-  predict_file,
-  evaluate_file=None,
-  version_2_with_negative=None,
-  target_precision=None,
-  predict_batch_size=8,
-  output_dir=None,
-  plots=True,
-  verify=True,
-):
-  """Fits probabilities and a null threshold and writes them into a model."""
-  options = _options(model, version_2_with_negative, target_precision)
-  paths = {"fitted": predict_file, "evaluated": evaluate_file}
+def calibrate(options, predict_file, predict_batch_size=8, verify=True):
+  """Fits probabilities and a null threshold, and writes them into a model.
+
+  `options` are `CalibrationOptions`.
+  """
+  model, target_precision = options.model, options.target_precision
+  before = _decoder_options(options)
+  paths = {"fitted": predict_file, "evaluated": options.evaluate_file}
   files = {name: read_squad(path) for name, path in paths.items() if path}
   extractor = SpanExtractor.from_preset(
-    model, decoder_options=options, verify=verify
+    model, decoder_options=before, verify=verify
   )
   figures = {}
   for name, squad_file in files.items():
     scored = score_questions(extractor, squad_file, predict_batch_size)
     if name == "fitted":
-      fitted = fitted_options(scored, options, target_precision)
+      fitted = fitted_options(scored, before, target_precision)
     figures[name] = calibration_figures(scored, fitted)
   values = {name: getattr(fitted, name) for name in _FITTED}
   for name in _FITTED if fitted.version_2_with_negative else _FITTED[:2]:
@@ -72,7 +66,7 @@ def calibrate(
   report = {**values, "target_precision": target_precision, **figures}
   text = json.dumps(report, indent=4, default=lambda curve: curve.as_dict())
   contents = {"calibration.json": text + "\n"}
-  if plots:
+  if options.plots:
     from bert_span.reporting import calibration_plots  # matplotlib, an extra
 
     # Of the questions that were not fitted, if there are any.
@@ -80,7 +74,7 @@ def calibrate(
     for name in ("reliability", "risk_coverage"):
       draw = getattr(calibration_plots, f"{name}_png")
       contents[f"{name}.png"] = draw({s: part[s][name] for s in _STAGES})
-  folder = output_dir or os.path.join(model, "calibration")
+  folder = options.output_dir or os.path.join(model, "calibration")
   paths, _ = write_files(folder, contents)
   # Last of all: a model is changed only when everything else has worked.
   span_config.update_decoder(model, values)
@@ -169,8 +163,9 @@ def calibration_figures(scored, options):
   return figures
 
 
-def _options(model, version_2, target_precision):
+def _decoder_options(options):
   """The `DecoderOptions` of a model that can be calibrated."""
+  model, version_2 = options.model, options.version_2_with_negative
   if span_config.find_embedded_model(model) != model:
     raise ValueError(
       f"--model={model} comes with the package and is not changed. Give a "
@@ -187,9 +182,10 @@ def _options(model, version_2, target_precision):
       f"--model={model} has a {saved['head']} head. Only the probabilities of "
       "a span head have a temperature."
     )
-  options = DecoderOptions(**saved["decoder"])
+  decoder = DecoderOptions(**saved["decoder"])
   if version_2 is not None:
-    options = dataclasses.replace(options, version_2_with_negative=version_2)
-  if target_precision is not None and not options.version_2_with_negative:
+    decoder = dataclasses.replace(decoder, version_2_with_negative=version_2)
+  needs_version_2 = options.target_precision is not None
+  if needs_version_2 and not decoder.version_2_with_negative:
     raise ValueError("--target_precision needs --version_2_with_negative.")
-  return options
+  return decoder

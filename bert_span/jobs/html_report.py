@@ -12,24 +12,15 @@ from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import write_text_atomically
 
 
-def write_report(
-  predict_file,
-  nbest_file,
-  output_file,
-  predictions_file=None,
-  model=None,
-  window_options=None,
-  question_id=None,
-  num_errors=50,
-  verify=True,
-):
-  """Writes the page and prints its name and size."""
-  squad_file, n_best = read_squad(predict_file), read_n_best(nbest_file)
-  sources = {"Questions": predict_file, "n-best lists": nbest_file}
+def write_report(options, predict_file, window_options=None, verify=True):
+  """Writes the page of `ReportOptions`, and prints its name and size."""
+  model, question_id = options.model, options.question_id
+  squad_file, n_best = read_squad(predict_file), read_n_best(options.nbest_file)
+  sources = {"Questions": predict_file, "n-best lists": options.nbest_file}
   predictions = first_texts(n_best)
-  if predictions_file:
-    sources["Predictions"] = predictions_file
-    predictions = read_predictions(predictions_file)
+  if options.predictions_file:
+    sources["Predictions"] = options.predictions_file
+    predictions = read_predictions(options.predictions_file)
   if model:
     sources["Model"] = model
   try:
@@ -69,7 +60,7 @@ def write_report(
     chosen=chosen,
     windows=windows,
   )
-  text, num_shown = report_page.report_page(report, num_errors)
-  write_text_atomically(output_file, text)
+  text, num_shown = report_page.report_page(report, options.num_errors)
+  write_text_atomically(options.output_file, text)
   size = len(text.encode("utf-8")) / 1e6
-  print(f"{output_file}: {num_shown} errors shown, {size:.2f} MB")
+  print(f"{options.output_file}: {num_shown} errors shown, {size:.2f} MB")

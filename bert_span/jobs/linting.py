@@ -5,7 +5,6 @@ Without a vocabulary it does not load TensorFlow.
 
 import dataclasses
 import json
-import os
 
 from bert_span.squad.findings import ERROR, WARNING
 from bert_span.squad.lint import lint_report
@@ -13,23 +12,12 @@ from bert_span.squad.lint.linter import lint_squad_file, repair_squad_file
 from bert_span.squad.rules import with_answer_to_learn
 from bert_span.storage.log import log_line
 
-# Bytes of a file whose check takes long enough to say what is being done.
-_LARGE_FILE = 10_000_000
 
+def lint(path, options, settings=None):
+  """Prints the report on a file; returns whether it, or its copy, passes.
 
-def lint(
-  path,
-  settings=None,
-  fix=False,
-  output_file=None,
-  strict=False,
-  num_places=3,
-  as_json=False,
-):
-  """Prints the report on a file; returns whether it, or its copy, passes."""
-  size = os.path.getsize(path) if os.path.isfile(path) else 0
-  log_stage = log_line if size > _LARGE_FILE else lambda _: None
-  log_stage(f"Reading {path}, {size / 1e6:.0f} MB ...")
+  `options` are `LintOptions`, `settings` the `LintSettings` of a vocabulary.
+  """
   linted = lint_squad_file(path)
   findings, figures, shown, repair = linted.findings, {}, None, None
   if linted.examples:
@@ -40,23 +28,25 @@ def lint(
       answer=[len(answer.text) for e in learned for answer in e.answers],
     )
     if settings:
-      log_stage(f"Checking the windows of {len(learned):,} questions ...")
+      log_line(f"Checking the windows of {len(learned):,} questions ...")
       more_findings, more_figures, shown = _check_windows(linted, settings)
       findings, figures = findings + more_findings, figures | more_figures
-    if fix:
-      output_file = output_file or path.removesuffix(".json") + ".fixed.json"
+    if options.fix:
+      output_file = (
+        options.output_file or path.removesuffix(".json") + ".fixed.json"
+      )
       log_file = output_file.removesuffix(".json") + ".changes.jsonl"
       changes = repair_squad_file(linted, output_file, log_file)
       repair = {"output_file": output_file, "log_file": log_file}
       repair["changes"] = len(changes)
   report = lint_report.report_object(linted, findings, figures, shown, repair)
-  if as_json:
+  if options.as_json:
     print(json.dumps(report))
   else:
-    print(lint_report.report_text(report, num_places))
-  if fix and not repair:
+    print(lint_report.report_text(report, options.num_places))
+  if options.fix and not repair:
     log_line("lint_squad: no copy was written.")
-  severities = [ERROR, WARNING] if strict else [ERROR]
+  severities = [ERROR, WARNING] if options.strict else [ERROR]
   return not lint_report.count_left(report, *severities)
 
 

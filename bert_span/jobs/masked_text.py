@@ -63,13 +63,7 @@ def _masked_row(masked):
 
 
 def masked_lines(masked, vocabulary, options):
-  """A `MaskedSequence` as lines of text:
-
-  8 WordPieces, 2 masked of a budget of 2
-  [CLS] super bowl 50 {the big} game [SEP]
-    4-5: the big -> [MASK] [MASK]
-         2 words, mask, between 50 (3) and game (6)
-  """
+  """A `MaskedSequence` as lines of text; its test has an example."""
   before = [vocabulary[i] for i in masked.original_ids]
   after = [vocabulary[i] for i in masked.input_ids]
   marked = list(before)

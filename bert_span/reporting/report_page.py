@@ -45,16 +45,13 @@ _NUM_TOKENS = 10  # in the table of a window
 
 
 class WindowProbabilities(NamedTuple):
-  """Start and end probabilities of the passage's tokens in one window."""
+  """Start and end probabilities of one window: softmax over its positions."""
 
   number: int  # of the window within its question, from 0
-  char_starts: np.ndarray  # int [tokens]
-  char_ends: np.ndarray  # int [tokens], exclusive
-  start: np.ndarray  # float64 [tokens], softmax over the whole window
-  end: np.ndarray
-  null_start: float  # of [CLS], which means "no answer"
-  null_end: float
   score: float  # highest start logit + highest end logit of a token
+  null: tuple[float, float]  # of [CLS], which means "no answer"
+  # (char_start, char_end, start, end) of each token of the passage.
+  tokens: list[tuple[int, int, float, float]]
 
 
 def window_probabilities(logits):
@@ -65,12 +62,14 @@ def window_probabilities(logits):
     pair = [logits.logits[name][row] for name in ("start_logits", "end_logits")]
     start, end = (tf.nn.softmax(x.astype(np.float64)).numpy() for x in pair)
     best = [np.max(x, where=is_token, initial=NO_LOGIT) for x in pair]
-    char_ends = logits.windows["token_char_ends"][row]
+    columns = (char_starts, logits.windows["token_char_ends"][row], start, end)
+    tokens = zip(*(x[is_token].tolist() for x in columns), strict=True)
     windows.append(
       WindowProbabilities(
         int(logits.windows["doc_span_index"][row]),
-        *(x[is_token] for x in (char_starts, char_ends, start, end)),
-        *map(float, (start[0], end[0], sum(best))),
+        float(sum(best)),
+        (float(start[0]), float(end[0])),
+        list(tokens),
       )
     )
   return sorted(windows, key=lambda window: -window.score)
@@ -178,7 +177,7 @@ def _environment():
     trim_blocks=True,
     lstrip_blocks=True,
   )
-  environment.filters |= {"cut": _cut, "percent": _percent}
+  environment.filters["percent"] = _percent
   environment.globals.update(
     annotators=_annotators,
     error_rows=_error_rows,
@@ -201,13 +200,6 @@ def _shown(value):
   return CONTROL.sub("\N{REPLACEMENT CHARACTER}", encodable(str(value)))
 
 
-def _cut(text, num_characters):
-  """The beginning of a text, with an ellipsis if it is longer."""
-  if len(text) <= num_characters:
-    return text
-  return text[:num_characters] + "\N{HORIZONTAL ELLIPSIS}"
-
-
 def _percent(share):
   return "none" if share is None else f"{100 * share:.1f} %"
 
@@ -225,9 +217,9 @@ def _error_rows(errors):
   return [
     (
       number,
-      _cut(error.example.question, 120),
-      _cut("; ".join(_annotators(error)), 120),
-      _cut(error.prediction or _NO_ANSWER, 120),
+      error.example.question,
+      "; ".join(_annotators(error)),
+      error.prediction or _NO_ANSWER,
       100.0 * error.f1,
       100.0 * error.probability,
     )
@@ -237,23 +229,21 @@ def _error_rows(errors):
 
 def _token_rows(context, window):
   """Rows of (token, character, start and end in percent), the best first."""
-  rows = [("[CLS] (no answer)", None, window.null_start, window.null_end)]
-  highest = np.maximum(window.start, window.end)
-  for i in np.argsort(-highest, kind="stable")[:_NUM_TOKENS]:
-    char_start = int(window.char_starts[i])
-    token = context[char_start : window.char_ends[i]]
-    rows.append((token, char_start, window.start[i], window.end[i]))
+  best = sorted(window.tokens, key=lambda token: -max(token[2:]))
+  rows = [("[CLS] (no answer)", None, *window.null)]
+  for char_start, char_end, start, end in best[:_NUM_TOKENS]:
+    rows.append((context[char_start:char_end], char_start, start, end))
   return [(*row[:2], 100.0 * row[2], 100.0 * row[3]) for row in rows]
 
 
 def _token_pieces(context, window):
   """Yields (text, start, end) of each token and of the text between tokens."""
-  reached = int(window.char_starts[0])
-  for char_start, char_end, start, end in zip(*window[1:5], strict=True):
+  reached = window.tokens[0][0]
+  for char_start, char_end, start, end in window.tokens:
     yield context[reached:char_start], 0.0, 0.0
     # Several tokens may share a character: "½" gives "1/2".
     yield context[max(char_start, reached) : char_end], start, end
-    reached = max(reached, int(char_end))
+    reached = max(reached, char_end)
 
 
 def _file(name):

@@ -1,6 +1,5 @@
 """Documents cut into passages: text, Markdown, HTML and lines of JSON."""
 
-import dataclasses
 import glob
 import json
 import os
@@ -8,7 +7,6 @@ import re
 from typing import NamedTuple
 
 from bert_span.storage.files import read_text
-from bert_span.storage.options import CheckedOptions, option
 
 # A passage ends with the paragraph that reaches this many characters.
 _PASSAGE_CHARACTERS = 1_000
@@ -18,31 +16,6 @@ _BLOCKS = (
   *("p", "li", "dt", "dd", "tr", "pre", "blockquote", "div", "section"),
   *("h1", "h2", "h3", "h4", "h5", "h6", "table", "ul", "ol", "title"),
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class SearchOptions(CheckedOptions):
-  """Which documents are read, and how much of them."""
-
-  context_glob: str | None = option(
-    None,
-    "Documents to answer from, instead of one passage: .txt, .md, .html and "
-    ".jsonl files, such as 'notes/**/*.md'.",
-  )
-  context_field: str = option(
-    "text", "Key of the text in the lines of .jsonl files of --context_glob."
-  )
-  top_k: int = option(
-    20,
-    "Passages of --context_glob that are read for a question, those that BM25 "
-    "finds.",
-    minimum=1,
-  )
-  search_index: str | None = option(
-    None,
-    "Folder that keeps the index of --context_glob for the next call; it is "
-    "made again if the documents have changed.",
-  )
 
 
 class Passage(NamedTuple):

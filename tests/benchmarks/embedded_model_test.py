@@ -5,13 +5,14 @@ import json
 
 import pytest
 from programs import succeeds
+from squad_content import spans
 from tiny_extractor import shared_model
 
 _KINDS = ("squad1_train", "new_wiki", "reddit", "amazon", "squad2", "qamr")
 
 
 def _source(kind, num_articles=12):
-  """Articles of three passages each."""
+  """A SQuAD file of articles of three passages each."""
   articles = []
   for number in range(num_articles):
     names = [f"{kind}{number}{letter}" for letter in "abc"]
@@ -21,41 +22,38 @@ def _source(kind, num_articles=12):
 
 
 def _paragraph(kind, name):
-  answer = {"text": f"of{name}", "answer_start": 10}
-  qas = [
-    {"id": f"{i}{name}", "question": f"Who built {name}?", "answers": [answer]}
-    for i in range(5)
-  ]
+  question = {
+    "question": f"Who built {name}?",
+    "answers": spans((f"of{name}", 10)),
+  }
+  qas = [{"id": f"{i}{name}", **question} for i in range(5)]
   if kind == "squad2":
     qas[0] |= {"is_impossible": True, "answers": []}
   return {"context": f"The miller of{name} built the mill {name}.", "qas": qas}
 
 
-def _make(sources, output_dir):
-  folders = (f"--data_dir={sources}", f"--output_dir={output_dir}")
-  shares = ("--neighbouring_share=0.5", "--across_share=0.5")
-  succeeds("benchmarks.embedded_model_data", *folders, *shares)
-  return {
-    path.stem: json.loads(path.read_text())["data"]
-    for path in sorted(output_dir.glob("*.json"))
-  }
-
-
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory):
-  """A folder with a small file of each kind."""
-  folder = tmp_path_factory.mktemp("sources")
+def made(tmp_path_factory):
+  """The folder of the files that are made, and their articles by name."""
+  sources, made = (tmp_path_factory.mktemp(x) for x in ("sources", "made"))
   for kind in _KINDS:
-    (folder / f"{kind}_part.json").write_text(_source(kind))
-  (folder / "squad1_dev_half.json").write_text(_source("squad2", 4))
-  return folder
+    (sources / f"{kind}_part.json").write_text(_source(kind))
+  (sources / "squad1_dev_half.json").write_text(_source("squad2", 4))
 
+  def make(output_dir):
+    succeeds(
+      *("benchmarks.embedded_model_data", f"--output_dir={output_dir}"),
+      *(f"--data_dir={sources}", "--neighbouring_share=0.5"),
+      "--across_share=0.5",
+    )
+    return {
+      path.stem: json.loads(path.read_text())["data"]
+      for path in sorted(output_dir.glob("*.json"))
+    }
 
-@pytest.fixture(scope="module")
-def made(sources, tmp_path_factory):
-  """The folder of the files made and their articles by name."""
-  folder = tmp_path_factory.mktemp("made")
-  return folder, _make(sources, folder)
+  files = make(made)
+  assert make(tmp_path_factory.mktemp("again")) == files
+  return made, files
 
 
 def test_an_article_is_in_one_file(made):
@@ -72,39 +70,29 @@ def test_an_article_is_in_one_file(made):
 
 
 def test_an_unanswerable_question_is_asked_where_its_answer_is_not(made):
-  _, files = made
-  for name, articles in files.items():
-    questions = [
-      (paragraph["context"], question)
-      for article in articles
-      for paragraph in article["paragraphs"]
-      for question in paragraph["qas"]
-    ]
-    assert len({q["id"] for _, q in questions}) == len(questions)
-    sorts = collections.Counter()
-    for context, question in questions:
-      sort = question["id"].split("/")[1]
-      sorts[sort] += 1
-      assert question["is_impossible"] == (sort != "answerable")
-      name_asked = question["question"].split()[-1].rstrip("?")
-      elsewhere = sort in ("neighbouring", "across")
-      assert (f"of{name_asked}" in context) != elsewhere
-      if sort == "neighbouring":
-        assert name_asked[:-1] in context  # the same article
+  for name, articles in made[1].items():
+    paragraphs = [p for article in articles for p in article["paragraphs"]]
+    ids = [question["id"] for p in paragraphs for question in p["qas"]]
+    assert len(set(ids)) == len(ids)
+    sorts = collections.Counter(qas_id.split("/")[1] for qas_id in ids)
+    for context, qas in ((p["context"], p["qas"]) for p in paragraphs):
+      for question in qas:
+        sort = question["id"].split("/")[1]
+        assert question["is_impossible"] == (sort != "answerable")
+        asked = question["question"].split()[-1].rstrip("?")
+        elsewhere = sort in ("neighbouring", "across")
+        assert (f"of{asked}" in context) != elsewhere
+        # The same article.
+        assert sort != "neighbouring" or asked[:-1] in context
     assert sorts["neighbouring"], name
     has_squad2 = "squad2" in name or name in ("train", "select", "held_out")
     assert has_squad2 == bool(sorts["adversarial"])
 
 
-def test_the_files_are_the_same_every_time(sources, made, tmp_path):
-  assert _make(sources, tmp_path) == made[1]
-
-
 def test_scores_have_a_row_for_each_kind(made):
-  model = shared_model(version_2=True)
   run = succeeds(
-    "benchmarks.embedded_model_scores",
-    *(f"--model={model}", f"--data={made[0]}", "--questions=4"),
+    *("benchmarks.embedded_model_scores", f"--data={made[0]}"),
+    *(f"--model={shared_model(version_2=True)}", "--questions=4"),
     "--answered=0.5",
   )
   table = run.stdout.split("\n\n")[-1]  # that of --answered

@@ -6,13 +6,23 @@ from tensorflow.tsl.profiler.protobuf import xplane_pb2
 from benchmarks.training_profile import own_seconds
 
 _MILLISECOND = 10**9  # in picoseconds
+# Name, begin and end in milliseconds of each event of a thread.
+_NESTED = [
+  ("call/inner/mul:Mul", 12, 15),
+  ("call:PartitionedCall", 10, 20),
+  ("call/inner/add:AddV2", 15, 19),
+  ("after:Mul", 20, 21),
+]
+_OTHERS = [
+  [("ExecutorState::Process", 0, 50), ("dense/MatMul:_MklMatMul", 1, 11)],
+  [("TrainStep", 0, 50), ("dense_1/MatMul:_MklMatMul", 5, 15)],
+]
 
 
-def _trace(*threads):
-  """A trace; each thread is a list of name, begin and end in milliseconds."""
+def test_an_op_counts_without_those_inside_it_on_all_threads():
   trace = xplane_pb2.XSpace()
   plane = trace.planes.add()
-  for events in threads:
+  for events in (_NESTED, *_OTHERS):
     line = plane.lines.add()
     for name, begin, end in events:
       number = len(plane.event_metadata) + 1
@@ -22,27 +32,7 @@ def _trace(*threads):
         offset_ps=begin * _MILLISECOND,
         duration_ps=(end - begin) * _MILLISECOND,
       )
-  return trace
-
-
-def test_an_op_counts_without_those_inside_it():
-  inside = [
-    ("call/inner/mul:Mul", 12, 15),
-    ("call:PartitionedCall", 10, 20),
-    ("call/inner/add:AddV2", 15, 19),
-    ("after:Mul", 20, 21),
-  ]
-  seconds = own_seconds(_trace(inside))
-  assert seconds == pytest.approx(
-    {"PartitionedCall": 0.003, "Mul": 0.004, "AddV2": 0.004}
+  # The runtime is not an op.
+  assert own_seconds(trace) == pytest.approx(
+    {"PartitionedCall": 0.003, "Mul": 0.004, "AddV2": 0.004, "_MklMatMul": 0.02}
   )
-
-
-def test_threads_add_up_and_the_runtime_is_not_an_op():
-  seconds = own_seconds(
-    _trace(
-      [("ExecutorState::Process", 0, 50), ("dense/MatMul:_MklMatMul", 1, 11)],
-      [("TrainStep", 0, 50), ("dense_1/MatMul:_MklMatMul", 5, 15)],
-    )
-  )
-  assert seconds == pytest.approx({"_MklMatMul": 0.020})

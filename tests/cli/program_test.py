@@ -15,6 +15,7 @@ from programs import define_flags, parse_flags, run_python
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.cli import program
+from bert_span.keras_backend import BackendError
 from bert_span.training.callbacks import EXIT_CODE
 
 
@@ -34,12 +35,12 @@ def run_main(monkeypatch, capsys):
 def _main(name):
   """The main function of a program, whose flags are defined."""
   define_flags(f"bert_span.{name}")
-  return sys.modules[f"bert_span.{name}"].main
+  return sys.modules[f"bert_span.{name}"].run.__wrapped__
 
 
 def test_what_a_user_or_storage_does_wrong_is_one_line(run_main, tmp_path):
   for error in (
-    *(ValueError("cut off"), OSError("cut off")),
+    *(ValueError("cut off"), OSError("cut off"), BackendError("cut off")),
     flags.IllegalFlagValueError("cut off"),
     tf.errors.DataLossError(None, None, "cut off\n[[node]]"),
   ):
@@ -48,16 +49,19 @@ def test_what_a_user_or_storage_does_wrong_is_one_line(run_main, tmp_path):
   assert status == 1
   assert line.startswith("qa: ") and f"{tmp_path}/x" in line
 
-
-def test_a_bug_is_raised(run_main):
-  with pytest.raises(KeyError):
+  with pytest.raises(KeyError):  # A bug is raised.
     run_main(mock.Mock(side_effect=KeyError("bug")))
 
 
-def test_words_that_are_no_flags_are_refused(run_main):
-  status, line = run_main(lambda argv: None, "do_train")
-  assert status == 1
-  assert "do_train" in line
+def test_words_and_flag_files_that_are_no_flags_are_named(run_main, tmp_path):
+  path = tmp_path / "x.flags"
+  path.write_text("--do_train", encoding="utf-16")
+  for word, named in (
+    ("do_train", "unknown arguments do_train"),
+    (f"--flagfile={path}", "--flagfile is not UTF-8"),
+  ):
+    status, line = run_main(lambda argv: None, word)
+    assert status == 1 and named in line
 
 
 def test_a_missing_file_is_named_with_its_flag(
@@ -104,22 +108,6 @@ def test_an_input_is_no_output(
   assert status == 1
   assert re.search(f"{output}.* is also the input {flag}", line)
   assert {(tmp_path / name).read_text() for name in inputs} == {"{}"}
-
-
-def test_a_flag_file_in_utf_16_is_named(run_main, tmp_path):
-  path = tmp_path / "x.flags"
-  path.write_text("--do_train", encoding="utf-16")
-  status, text = run_main(lambda argv: None, f"--flagfile={path}")
-  assert status == 1
-  assert "--flagfile is not UTF-8" in text
-
-
-def test_keras_2_is_refused(monkeypatch, run_main):
-  monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
-  monkeypatch.delitem(sys.modules, "keras")
-  status, line = run_main(lambda argv: None)
-  assert status == 1
-  assert "TF_USE_LEGACY_KERAS" in line
 
 
 @pytest.fixture
@@ -176,6 +164,15 @@ def test_a_preempted_program_ends_at_once(script):
   assert (run.returncode, run.stdout) == (EXIT_CODE, "saved\n")
 
 
+@pytest.mark.parametrize("name", ["export_saved_model", "export_tflite"])
+def test_sigterm_acts_as_before_once_an_export_has_returned(run_main, name):
+  before = signal.getsignal(signal.SIGTERM)
+  define_flags(f"export.{name}")
+  status, line = run_main(sys.modules[f"export.{name}"].run.__wrapped__)
+  assert status == 1 and "--model is required" in line
+  assert signal.getsignal(signal.SIGTERM) is before
+
+
 _NOTE = """
 import os, sys
 
@@ -194,22 +191,14 @@ import matplotlib.figure
 """
 
 
-@pytest.mark.parametrize("name", ["export_saved_model", "export_tflite"])
-def test_sigterm_acts_as_before_once_an_export_has_returned(run_main, name):
-  before = signal.getsignal(signal.SIGTERM)
-  define_flags(f"export.{name}")
-  status, line = run_main(sys.modules[f"export.{name}"].main)
-  assert status == 1 and "--model is required" in line
-  assert signal.getsignal(signal.SIGTERM) is before
-
-
-def test_notes_of_the_import_are_kept_back_unless_it_fails():
-  run = run_python("-c", _NOTE.format(end=""))
-  assert run.returncode == 0, run.stderr
-  assert run.stderr == "after"
-  run = run_python("-c", _NOTE.format(end="raise SystemExit(3)"))
-  assert run.returncode == 3
-  assert run.stderr.startswith("a note of a library")
+@pytest.mark.parametrize(
+  ("end", "status", "shown"),
+  [("", 0, "after"), ("raise SystemExit(3)", 3, "a note of a library")],
+)
+def test_notes_of_the_import_are_kept_back_unless_it_fails(end, status, shown):
+  run = run_python("-c", _NOTE.format(end=end))
+  assert run.returncode == status, run.stderr
+  assert run.stderr == shown
 
 
 def test_beam_options_of_all_runners_are_taken():
@@ -234,12 +223,3 @@ def test_flags_become_options_and_precede_what_was_saved():
     n_best_size=20, max_answer_length=3, temperature=2.0
   )
   assert [holder.name for holder in given if holder.present] == ["n_best_size"]
-
-
-def test_checksums_can_be_skipped_where_a_model_is_loaded():
-  for name in (
-    *("bert_span.ask", "bert_span.beam_predict", "bert_span.calibrate"),
-    *("bert_span.report", "bert_span.run_pretraining", "bert_span.run_squad"),
-    *("bert_span.serve", "export.export_saved_model", "export.export_tflite"),
-  ):
-    assert not parse_flags(name, "--noverify").verify

@@ -58,15 +58,12 @@ def test_stdout_is_one_json_object_and_stderr_has_the_table(write, tmp_path):
   assert json.loads((tmp_path / "out.json").read_text()) == scores
 
 
-def test_a_file_of_version_1_gets_the_metrics_of_squad_1(score):
-  """Integer ids are the string ids of the predictions."""
+def test_the_data_decides_on_the_metrics_of_squad_1_or_2(score):
+  # Integer ids are the string ids of the predictions.
   questions = _question(17, "red car"), _question("b", "May")
   squad = squad_content(_CONTEXT, *questions)
   scores = score(squad, {"17": "The red car", "b": "June"})
   assert scores == {"exact_match": 50.0, "f1": 50.0}
-
-
-def test_a_file_with_is_impossible_gets_the_metrics_of_squad_2(score):
   scores = score(_SQUAD2, {"a": "red car", "n": "May"})
   assert (scores["exact"], scores["NoAns_exact"]) == (50.0, 0.0)
   assert "best_exact" not in scores

@@ -8,6 +8,7 @@ import pytest
 
 from bert_span.jobs import asking
 from bert_span.jobs.calibration_job import calibrate
+from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets import huggingface, load_pretrained, span_config
 
 
@@ -58,7 +59,7 @@ def test_jobs_take_its_name_and_do_not_calibrate_it(capsys):
   decoder = span_config.read_span_config(folder)["decoder"]
   assert decoder["temperature"] is not None
   with pytest.raises(ValueError, match=r"minilm_squad.*save_to_preset"):
-    calibrate("minilm_squad", "x.json")
+    calibrate(CalibrationOptions("minilm_squad"), "x.json")
 
 
 def test_packages_that_are_not_the_known_one_are_refused(tmp_path, monkeypatch):

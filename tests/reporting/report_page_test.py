@@ -8,7 +8,6 @@ import re
 
 import numpy as np
 import pytest
-from report_samples import HOSTILE
 
 from bert_span.answers.prediction_files import ListedAnswer
 from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
@@ -26,6 +25,7 @@ from bert_span.reporting.report_page import (
 )
 
 _CONTEXT = "Ada met Bea & Cleo."
+_HOSTILE = '<script>a</script><img src=x onerror="b">"\'></mark>&lt;b&gt;'
 
 
 @pytest.fixture(autouse=True)
@@ -82,12 +82,14 @@ def _paragraph(page, name):
 
 def test_sections_and_scores_depend_on_the_data():
   """report_test.py has a page with all of them."""
-  page = _page(_MISSING)
+  page = _page(_MISSING, notes=["a\0b\x1b\x85\ud800c\td\n"])
   sections = re.findall(r'<section id="(.*?)"', page)
   assert sections == ["overview", "groups", "errors"]
   assert re.findall(r'<a href="#(\w+)">[A-Z]', page) == sections
   assert _tiles(page) == {"EM": "61.54", "F1": "72.27", "Questions": "1"}
   assert re.search(r"1 question\s+without a prediction", page)
+  # What HTML or UTF-8 cannot hold is replaced.
+  assert "<li>a\ufffdb\ufffd\ufffd\ufffdc\td\n</li>" in page
 
 
 def test_groups_have_tables_whose_numbers_sort_by_their_value():
@@ -142,17 +144,7 @@ def test_probabilities_are_compared_with_exact_matches():
   ]
 
 
-def test_annotators_and_model_are_marked_in_the_passage():
-  assert _paragraph(_page(_result()), "passage") == (
-    '<mark class="model" data-label="model">Ada</mark> met '
-    '<mark class="annotators" data-label="annotators">Bea</mark> &amp; Cleo.'
-  )
-  page = _page(_result(("Eve",), ""))
-  assert _paragraph(page, "passage") == "Ada met Bea &amp; Cleo."
-  assert page.count("(no answer)") == 3  # table, model, its list
-
-
-def test_an_error_has_its_question_answers_and_n_best_list():
+def test_an_error_has_its_question_answers_n_best_list_and_passage():
   page = _page(_result(("Bea", "Bea", "Bea & Cleo")))
   assert "1. Whom?</h3>" in page
   assert '<dd dir="auto">Bea; Bea &amp; Cleo</dd>' in page
@@ -161,8 +153,14 @@ def test_an_error_has_its_question_answers_and_n_best_list():
     ["1", "Whom?", "Bea; Bea & Cleo", "Ada", "40.00", "75.00"]
   ]
   assert '<a href="#error-1">1</a>' in page
-  page = _page(_result([f"a{i}" for i in range(9)]))
+  assert _paragraph(_page(_result()), "passage") == (
+    '<mark class="model" data-label="model">Ada</mark> met '
+    '<mark class="annotators" data-label="annotators">Bea</mark> &amp; Cleo.'
+  )
+  page = _page(_result([f"a{i}" for i in range(9)], ""))
   assert "a4; and 4 more</dd>" in page
+  assert _paragraph(page, "passage") == "Ada met Bea &amp; Cleo."
+  assert page.count("(no answer)") == 3  # table, model, its list
 
 
 def test_the_worst_errors_are_shown_as_far_as_the_page_stays_small():
@@ -181,17 +179,12 @@ def test_the_worst_errors_are_shown_as_far_as_the_page_stays_small():
     report_page(report, 8, 1000)
 
 
-def _window(offsets, start, end, number=0):
-  char_starts, char_ends = np.array(offsets).T
-  start, end = np.array(start, np.float64), np.array(end, np.float64)
-  return WindowProbabilities(
-    number, char_starts, char_ends, start, end, 0.25, 0.125, 3.5 - number
-  )
+def _window(*tokens, number=0):
+  return WindowProbabilities(number, 3.5 - number, (0.25, 0.125), [*tokens])
 
 
 def _tokens_page(context, windows):
-  example = SquadExample("q", "Who?", context)
-  chosen = QuestionResult(example, "", 0, 0.0, 1.0)
+  chosen = QuestionResult(SquadExample("q", "Who?", context), "", 0, 0.0, 1.0)
   return _page(_MISSING, chosen=chosen, windows=windows)
 
 
@@ -199,8 +192,8 @@ def _tokens(page):
   return _text(_paragraph(page, "tokens"))
 
 
-def test_probable_tokens_have_bars_and_the_text_is_whole():
-  window = _window([(0, 3), (5, 9), (9, 10)], [0.5, 0, 0.001], [0.25, 0, 0])
+def test_probable_tokens_of_the_best_windows_have_bars():
+  window = _window((0, 3, 0.5, 0.25), (5, 9, 0.0, 0.0), (9, 10, 0.001, 0.0))
   page = _tokens_page("Ada  came.", [window])
   assert _tokens(page) == "Ada  came."
   assert page.count('class="token"') == 1
@@ -213,12 +206,11 @@ def test_probable_tokens_have_bars_and_the_text_is_whole():
     ["came", "5", "0.00", "0.00"],
   ]
   # "½" gives 1, ⁄ and 2, all of that character, which is shown once.
-  window = _window([(0, 1), *[(2, 3)] * 3, (4, 5)], *[[0.5] * 5] * 2)
+  offsets = [(0, 1), *[(2, 3)] * 3, (4, 5)]
+  window = _window(*((*token, 0.5, 0.5) for token in offsets))
   assert _tokens(_tokens_page("a ½ b", [window])) == "a ½ b"
-
-
-def test_few_windows_are_shown_and_the_others_counted():
-  windows = [_window([(0, 3)], [0.5], [0.5], n) for n in range(1_200)]
+  # Few windows are shown, and the others counted.
+  windows = [_window((0, 3, 0.5, 0.5), number=n) for n in range(1_200)]
   page = _tokens_page("Ada", windows)
   assert page.count("<summary>Window") == 3
   assert "Window 1 of 1,200: best start + end logit 3.50" in page
@@ -226,8 +218,12 @@ def test_few_windows_are_shown_and_the_others_counted():
 
 
 def test_no_text_is_html():
-  context = HOSTILE + "x" * 100_000
-  texts = {"qas_id": HOSTILE * 999, "question": HOSTILE * 999, "title": HOSTILE}
+  context = _HOSTILE + "x" * 100_000
+  texts = {
+    "qas_id": _HOSTILE * 999,
+    "question": _HOSTILE * 999,
+    "title": _HOSTILE,
+  }
   example = SquadExample(
     **texts, context=context, answers=(Answer(context, 0),)
   )
@@ -235,23 +231,18 @@ def test_no_text_is_html():
   span = (0, len(context))
   page = _page(
     QuestionResult(example, context, 0, 0.0, 0.5, span, n_best),
-    sources={HOSTILE: HOSTILE},
-    notes=[HOSTILE],
-    chosen=QuestionResult(SquadExample(**texts, context=HOSTILE), "", 0, 0.0),
-    windows=[_window([(0, len(HOSTILE))], [0.5], [0.5])],
+    sources={_HOSTILE: _HOSTILE},
+    notes=[_HOSTILE],
+    chosen=QuestionResult(SquadExample(**texts, context=_HOSTILE), "", 0, 0.0),
+    windows=[_window((0, len(_HOSTILE), 0.5, 0.5))],
   )
   assert page.count("<script") == 1
   assert page.count("<img") == 2  # the plots
   assert not re.search(r"<[^>]*onerror", page)
-  assert _tokens(page) == HOSTILE
+  assert _tokens(page) == _HOSTILE
   assert "&amp;lt;b&amp;gt;" in page  # An entity of the text is no entity.
   # CSS, script, plots and 20,000 characters of texts.
   assert len(page) < 150_000
-
-
-def test_characters_that_html_or_utf8_cannot_hold_are_replaced():
-  page = _page(_MISSING, notes=["a\0b\x1b\x85\ud800c\td\n"])
-  assert "<li>a\ufffdb\ufffd\ufffd\ufffdc\td\n</li>" in page
 
 
 def test_only_the_page_s_own_script_may_run():
@@ -263,21 +254,18 @@ def test_only_the_page_s_own_script_may_run():
   assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|eval\(", page)
 
 
-def _logits(start_logits, end_logits):
+def _windows(start_logits, end_logits):
   # [CLS] who [SEP] ada came [SEP] and a position of padding.
-  starts = [-1, -1, -1, 0, 4, -1, -1]
-  ends = [-1, -1, -1, 3, 8, -1, -1]
-  rows = len(start_logits)
+  starts, ends = [-1, -1, -1, 0, 4, -1, -1], [-1, -1, -1, 3, 8, -1, -1]
   windows = {
-    "doc_span_index": np.arange(rows),
-    "token_char_starts": np.array([starts] * rows),
-    "token_char_ends": np.array([ends] * rows),
+    "doc_span_index": np.arange(len(start_logits)),
+    "token_char_starts": np.array([starts] * len(start_logits)),
+    "token_char_ends": np.array([ends] * len(start_logits)),
   }
-  logits = {
-    "start_logits": np.reshape(start_logits, [rows, 7]),
-    "end_logits": np.reshape(end_logits, [rows, 7]),
-  }
-  return WindowLogits([SquadExample("q", "?", "Ada came.")], windows, logits)
+  logits = {"start_logits": start_logits, "end_logits": end_logits}
+  logits = {name: np.reshape(x, [-1, 7]) for name, x in logits.items()}
+  examples = [SquadExample("q", "?", "Ada came.")]
+  return window_probabilities(WindowLogits(examples, windows, logits))
 
 
 def test_probabilities_are_a_softmax_over_the_window():
@@ -285,20 +273,17 @@ def test_probabilities_are_a_softmax_over_the_window():
   # Exponentials 1 1 1 4 2 1, together 10; 2 1 1 1 4 1, together 10.
   starts = [0, 0, 0, log4, log2, 0, NO_LOGIT]
   ends = [log2, 0, 0, 0, log4, 0, NO_LOGIT]
-  (window,) = window_probabilities(_logits([starts], [ends]))
-  np.testing.assert_allclose(window.start, [0.4, 0.2], rtol=1e-6)
-  np.testing.assert_allclose(window.end, [0.1, 0.4], rtol=1e-6)
-  found = (window.null_start, window.null_end, window.score)
-  assert found == pytest.approx((0.1, 0.2, 2 * log4))
-  assert window.char_starts.tolist() == [0, 4]
-  assert window.char_ends.tolist() == [3, 8]
+  (window,) = _windows([starts], [ends])
+  ada, came = window.tokens
+  assert ada == pytest.approx((0, 3, 0.4, 0.1))
+  assert came == pytest.approx((4, 8, 0.2, 0.4))
+  assert (*window.null, window.score) == pytest.approx((0.1, 0.2, 2 * log4))
 
 
 def test_the_window_with_the_best_start_and_end_comes_first():
   low = [0, 9, 9, 1, 1, 9, 9]  # High outside the passage, which does not count.
   high = [0, 0, 0, 2, 1, 0, 0]
-  windows = window_probabilities(_logits([low, high, high], [low, high, low]))
-  assert [w.number for w in windows] == [1, 2, 0]
-  assert [w.score for w in windows] == [4, 3, 2]
+  windows = _windows([low, high, high], [low, high, low])
+  assert [(w.number, w.score) for w in windows] == [(1, 4), (2, 3), (0, 2)]
   # A passage without tokens has no window.
-  assert window_probabilities(_logits([], [])) == []
+  assert _windows([], []) == []

@@ -30,11 +30,9 @@ def find_browser():
 
 @contextlib.contextmanager
 def open_browser(profile_dir, gpu="--disable-gpu"):
-  """Runs a `Browser` in a block.
+  """Runs a `Browser` in a block; profile_dir is an empty directory.
 
-  Args:
-    profile_dir: an empty directory.
-    gpu: "--enable-unsafe-webgpu" for WebGPU, in software where there is none.
+  `gpu` "--enable-unsafe-webgpu" is WebGPU, in software where there is none.
   """
   to_browser, commands = os.pipe()
   replies, from_browser = os.pipe()
@@ -58,11 +56,7 @@ def open_browser(profile_dir, gpu="--disable-gpu"):
       yield Browser(command_file, replies)
     finally:
       process.terminate()
-      try:
-        process.wait(_SECONDS)
-      except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+      process.wait(_SECONDS)
       os.close(replies)
 
 

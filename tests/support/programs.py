@@ -31,15 +31,8 @@ _PRELOADED = [
 ]
 
 
-def run_program(name, *arguments, **options):
-  """Runs a module such as "bert_span.ask" in another process.
-
-  The process is forked from one that has imported TensorFlow, which saves
-  seconds. With options of subprocess.run it is a new one, see `run_python`.
-  Returns a subprocess.CompletedProcess with stdout and stderr as str.
-  """
-  if options:
-    return run_python("-m", name, *arguments, **options)
+def run_program(name, *arguments):
+  """Runs a module such as "bert_span.ask" in another process, a `Program`."""
   return start_program(name, *arguments).finish()
 
 
@@ -111,7 +104,7 @@ def refusal(name, *arguments):
   with pytest.raises((flags.Error, ValueError, OSError)) as error:
     define_flags(name)
     words = flags.FLAGS([name, *map(str, arguments)])
-    sys.modules[name].main(words)
+    sys.modules[name].run.__wrapped__(words)
   return str(error.value)
 
 
@@ -145,7 +138,7 @@ class Program:
     os.kill(self._process.pid, sent)
 
   def finish(self):
-    """Waits for the end; see `run_program`."""
+    """Waits for the end; returns a CompletedProcess of text."""
     self._process.join(1500)
     self._process.kill()  # If it has not ended.
     self._process.join()

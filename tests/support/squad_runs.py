@@ -13,14 +13,19 @@ _VOCABULARY = [
 CONTEXT = "The mill was built by Anna in 1895 near the river."
 
 
-def write_squad_files(path):
-  """Writes a vocabulary, a bert_config.json and two data files."""
-  (path / "vocab.txt").write_text("\n".join(_VOCABULARY) + "\n")
-  config = {"vocab_size": len(_VOCABULARY), "hidden_size": 16}
+def write_encoder_files(path, vocabulary):
+  """Writes a vocabulary and a bert_config.json."""
+  (path / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
+  config = {"vocab_size": len(vocabulary), "hidden_size": 16}
   config |= {"num_hidden_layers": 1, "num_attention_heads": 2}
   config |= {"intermediate_size": 32, "max_position_embeddings": 64}
   config |= {"type_vocab_size": 2}
   (path / "bert_config.json").write_text(json.dumps(config))
+
+
+def write_squad_files(path):
+  """Writes the files of an encoder and two data files."""
+  write_encoder_files(path, _VOCABULARY)
   for name, version_2 in (("v1.json", False), ("v2.json", True)):
     (path / name).write_text(json.dumps(_squad(version_2)))
 

@@ -96,7 +96,7 @@ def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
 def pretraining_lines(job, text, plan):
   """Yields lines of text on what `PretrainingJob.train(text)` would do."""
   run, options = job.run, job.run.options
-  batches = job.training_batches(text)
+  batches = job.input.training_batches(text, options.train_batch_size)
   yield from _model_lines(job.model, plan)
   kind = "record files" if are_records(text) else "sources"
   yield (

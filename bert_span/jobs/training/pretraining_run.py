@@ -129,7 +129,7 @@ class PretrainingJob:
     vocabulary = loaded.vocabulary(run.source.vocab_file)
     lower_case = run.source.lower_case(loaded)
     encoder.check_sequence_length(loaded.backbone, run.max_seq_length)
-    self._input = PretrainingInput(
+    self.input = PretrainingInput(
       vocabulary, lower_case, run.max_seq_length, run.masking
     )
     self._trained = self.model, vocabulary, lower_case
@@ -151,13 +151,16 @@ class PretrainingJob:
       callbacks.append(RunFlags(run.output_dir, run.run_flags))
     digest = {"initial_weights_sha256": self._initial_weights}
     places_path = run.path(_PLACES_FILE) if is_writer else None
+    batches = self.input.training_batches(
+      text, run.options.train_batch_size, places_path
+    )
     with locked_folder(run.output_dir, strategy, _DIRECTORIES):
       pretrain(
         self.model,
-        self.training_batches(text, places_path),
+        batches,
         run.options,
         run.output_dir,
-        self._input.fingerprint(text) | digest,
+        self.input.fingerprint(text) | digest,
         callbacks,
         strategy,
       )
@@ -172,11 +175,6 @@ class PretrainingJob:
         self._write_selected(None)
     log_line(f"The model is in {directory}{selection_words(directory)}")
 
-  def training_batches(self, text, places_path=None):
-    """See `PretrainingInput.training_batches`."""
-    batch_size = self.run.options.train_batch_size
-    return self._input.training_batches(text, batch_size, places_path)
-
   def export(self):
     """Writes the model for the original and for Hugging Face."""
     writers = model_files.write_tf1, model_files.write_huggingface
@@ -188,7 +186,7 @@ class PretrainingJob:
   def evaluate(self, text):
     """Scores the model on held-out text and writes eval_results.json."""
     run = self.run
-    batches = self._input.evaluation_batches(text, run.eval_batch_size)
+    batches = self.input.evaluation_batches(text, run.eval_batch_size)
     scores = make_evaluate(self.model)(batches, run.max_eval_steps)
     tf.io.gfile.makedirs(run.output_dir)
     atomic_file.write_json_atomically(run.path(_SCORES_FILE), scores)
@@ -202,7 +200,7 @@ class PretrainingJob:
     run, evaluate = self.run, make_evaluate(self.model)
 
     def metrics():
-      batches = self._input.evaluation_batches(text, run.eval_batch_size)
+      batches = self.input.evaluation_batches(text, run.eval_batch_size)
       batches = termination.interruptible(batches)
       scores = evaluate(batches, run.max_eval_steps).items()
       return {n: x for n, x in scores if n.endswith(("_loss", "_accuracy"))}
@@ -215,7 +213,7 @@ class PretrainingJob:
       run.path(MODEL_DIRECTORY),
       self._write_selected,
       {
-        "input": self._input.fingerprint(text)["input"],
+        "input": self.input.fingerprint(text)["input"],
         "batch_size": run.eval_batch_size,
         "max_steps": run.max_eval_steps,
       },
