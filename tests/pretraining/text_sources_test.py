@@ -10,7 +10,6 @@ from bert_span.pretraining.options import TextLocation
 from bert_span.pretraining.text_sources import (
   TextFile,
   find_sources,
-  sources_of_worker,
   split_sentences,
 )
 
@@ -77,24 +76,6 @@ def test_a_bad_json_line_is_named(tmp_path):
     source = TextFile(write(tmp_path / "a.jsonl", text), text_field="text")
     with pytest.raises(ValueError, match=r"a\.jsonl, line 2.*--text_field"):
       list(source.sentences())
-
-
-def test_globs_and_commas_name_files(tmp_path):
-  for name in ("b.txt", "a.txt", "c.md"):
-    write(tmp_path / name, "x")
-  files = f"{tmp_path}/c.md, {tmp_path}/*.txt,{tmp_path}/a.*"
-  files = find_sources(TextLocation(files))
-  assert [file.path.rpartition("/")[2] for file in files] == [
-    *("c.md", "a.txt", "b.txt")
-  ]
-
-
-def test_workers_share_the_files(tmp_path):
-  files = [TextFile(str(i)) for i in range(5)]
-  shares = [sources_of_worker(files, 2, worker) for worker in (0, 1)]
-  assert shares == [files[0::2], files[1::2]]
-  with pytest.raises(ValueError, match="6 workers cannot share 5 files"):
-    sources_of_worker(files, 6, 0)
 
 
 @pytest.mark.large
