@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
+from bert_span.pretraining.batches import PretrainingInput
 from bert_span.pretraining.masking import (
   DrawnSpan,
   MaskedSequence,
@@ -13,8 +14,6 @@ from bert_span.pretraining.masking import (
   SequenceMasker,
   draw_spans,
   length_thresholds,
-  masked_arrays,
-  row_lengths,
   uniform_draws,
 )
 from bert_span.pretraining.options import MaskingOptions
@@ -130,7 +129,7 @@ def test_a_vocabulary_without_mask_or_words_is_refused():
       SequenceMasker(vocabulary, MaskingOptions())
 
 
-_THRESHOLDS = length_thresholds(MaskingOptions())
+_THRESHOLDS = length_thresholds("span")
 _PROBABILITIES = np.diff([0.0, *_THRESHOLDS, 1.0])
 # Numbers in [0, 1) that draw 1, 2, .. words.
 _DRAWS = [threshold + 1e-9 for threshold in (0.0, *_THRESHOLDS)]
@@ -142,7 +141,7 @@ def test_the_length_distribution_is_the_published_one():
   np.testing.assert_allclose(_PROBABILITIES, published, atol=5e-5)
   assert round(np.arange(1, 11) @ _PROBABILITIES, 2) == 3.80
   for masking in ("word", "subword"):
-    assert length_thresholds(MaskingOptions(masking=masking)) == []
+    assert length_thresholds(masking) == []
 
 
 def test_lengths_of_100_000_drawn_spans_follow_the_formula():
@@ -203,12 +202,11 @@ def test_spans_follow_the_draws(sizes, budget, draws, spans):
 def test_the_budget_is_met_in_every_sequence(masking, seed):
   """Never above it; below it only where no free word fits what is left."""
   rng = np.random.default_rng(seed)
-  options = MaskingOptions(masking=masking)
-  thresholds = length_thresholds(options)
+  thresholds = length_thresholds(masking)
   exact = 0
   for number in range(300):
     sizes = rng.integers(1, 5, rng.integers(1, 120))
-    left = options.budget(int(sizes.sum()))
+    left = MaskingOptions().budget(int(sizes.sum()))
     uniform = uniform_draws([seed, number])
     for span in draw_spans(sizes.tolist(), left, thresholds, uniform):
       words = slice(span.first_word, span.end_word)
@@ -232,7 +230,8 @@ def test_the_budget_is_rounded_up_without_an_error_of_floats():
 _IDS = np.arange(100, 117, dtype=np.int32)
 
 
-def test_targets_and_boundaries_of_spans():
+def test_targets_and_boundaries_of_spans(monkeypatch):
+  monkeypatch.setattr("bert_span.pretraining.masking._MAX_BOUNDARY_TARGETS", 4)
   spans = (
     # At an edge only the masked language model predicts.
     MaskedSpan(1, 2, 2, (2,), "mask", None, 3),
@@ -244,8 +243,9 @@ def test_targets_and_boundaries_of_spans():
     MaskedSpan(15, 15, 1, (1,), "keep", 14, None),
   )
   after = _IDS[::-1]
-  lengths = row_lengths(19, MaskingOptions(max_predictions=12))
-  batch = masked_arrays([MaskedSequence(_IDS, after, spans)], lengths, 4)
+  options = MaskingOptions(max_predictions=12)
+  making = PretrainingInput(VOCABULARY, True, 19, options)
+  batch = making.arrays([MaskedSequence(_IDS, after, spans)])
   assert {values.dtype for values in batch.values()} == {np.dtype("int32")}
   # Padded with 0.
   assert {values[0, -1] for values in batch.values()} == {0}
