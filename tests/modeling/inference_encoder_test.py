@@ -9,8 +9,6 @@ from tiny_encoder import tiny_encoder
 from bert_span.modeling.encoder import encode
 from bert_span.modeling.inference_encoder import InferenceEncoder
 
-_SIZES = {"vocabulary_size": 50, "num_layers": 2, "num_heads": 4}
-_SIZES |= {"hidden_dim": 32, "max_sequence_length": 20, "num_segments": 3}
 # How far half a precision may be from itself in another order of sums: two
 # steps of numbers up to 4.
 _TOLERANCE = {"bfloat16": 2**-5, "float16": 2**-8}
@@ -19,7 +17,9 @@ _TOLERANCE = {"bfloat16": 2**-5, "float16": 2**-8}
 def _encoder(dtype=None, **sizes):
   """A backbone in which no weight is 0 or 1, biases and LayerNorms included."""
   keras.utils.set_random_seed(0)
-  backbone = tiny_encoder(dtype, **{**_SIZES, **sizes})
+  defaults = {"vocabulary_size": 50, "num_segments": 3, "num_layers": 2}
+  defaults |= {"num_heads": 4, "hidden_dim": 32, "max_sequence_length": 20}
+  backbone = tiny_encoder(dtype, **(defaults | sizes))
   rng = np.random.default_rng(0)
   for weight in backbone.weights:
     weight.assign(weight + rng.normal(0, 0.1, weight.shape))

@@ -100,15 +100,14 @@ def test_drawn_spans_are_joined_and_get_boundaries(
 
 def test_the_mask_depends_on_seed_epoch_and_number_alone():
   text = np.arange(5, 65, dtype=np.int32)
-  maskers = [SequenceMasker(VOCABULARY, MaskingOptions(seed=s)) for s in (1, 2)]
 
   def mask(seed, epoch, number):
-    return tuple(maskers[seed - 1](text, epoch, number).input_ids.tolist())
+    masker = SequenceMasker(VOCABULARY, MaskingOptions(seed=seed))
+    return tuple(masker(text, epoch, number).input_ids.tolist())
 
   first = mask(1, 2, 3)
   assert len({first, mask(2, 2, 3), mask(1, 3, 3), mask(1, 2, 4)}) == 4
-  maskers[0] = SequenceMasker(VOCABULARY, MaskingOptions(seed=1))
-  assert mask(1, 2, 3) == mask(1, 2, 3) == first
+  assert mask(1, 2, 3) == first
 
 
 def test_a_mask_of_a_seed_stays_what_it_was():
