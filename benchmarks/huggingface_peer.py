@@ -29,9 +29,9 @@ def write_huggingface_model(extractor, directory, with_onnx=False):
     directory: an existing local directory.
     with_onnx: also write model.onnx.
   """
-  from bert_span.pretraining.model_files import export_huggingface
+  from bert_span.presets.huggingface import write_model
 
-  export_huggingface(extractor.model.backbone, directory, {})
+  write_model(directory, extractor.model.backbone, {}, "BertModel")
   head = extractor.model.head
   kernel = np.array(head.kernel)  # [hidden, 2]
   bias = np.zeros(2, np.float32) if head.bias is None else np.array(head.bias)

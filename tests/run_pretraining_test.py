@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from corpus import VOCABULARY, write_corpus
 from programs import refusal, succeeds, succeeds_here
 from squad_content import spans, squad_content
 from squad_runs import read, write_encoder_files
 from tiny_extractor import extractor_of
+from tiny_pretraining import VOCABULARY, write_corpus
 
 from bert_span.presets.load_pretrained import load_original, load_pretrained
 from bert_span.pretraining.model_files import read_heads

@@ -56,13 +56,15 @@ class PretrainingInput:
 
   @property
   def row_lengths(self):
-    return masking.row_lengths(self.max_seq_length, self.masking)
+    lengths = dict.fromkeys(masking.SEQUENCE_KEYS, self.max_seq_length)
+    return {
+      key: lengths.get(key, self.masking.max_predictions)
+      for key in masking.batch_keys(self.masking.objective)
+    }
 
   def arrays(self, sequences):
     """A batch of `MaskedSequence`s, a dict of int32 [batch, row length]."""
-    return masking.masked_arrays(
-      sequences, self.row_lengths, self.masking.max_boundary_targets
-    )
+    return masking.masked_arrays(sequences, self.row_lengths)
 
   def stream(self, sources, seed=None):
     tokenizer = WordPieceTokenizer(self.vocabulary, self.lower_case)

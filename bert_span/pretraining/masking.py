@@ -45,10 +45,15 @@ from bert_span.text.vocabulary import CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN
 
 _MASK_TOKEN = "[MASK]"
 _SPECIAL_TOKENS = ("[PAD]", UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN, _MASK_TOKEN)
+# As published: parameter and end of the geometric distribution of lengths.
+_GEOMETRIC_P = 0.2
+_MAX_SPAN_WORDS = 10
+# Tokens of a span, its first ones, that are predicted from its boundaries.
+_MAX_BOUNDARY_TARGETS = 15
 # Random starts to try before the possible ones are listed. Either way a start
 # is uniform over the possible ones.
 _BLIND_TRIES = 8
-_SEQUENCE_KEYS = ("input_ids", "input_mask")
+SEQUENCE_KEYS = ("input_ids", "input_mask")
 _SBO_KEYS = ("sbo_lefts", "sbo_rights", "sbo_positions")
 _TARGET_KEYS = ("masked_positions", "masked_ids", *_SBO_KEYS)
 _QUESTION_KEYS = ("questions", "answer_starts", "answer_ends")
@@ -99,7 +104,7 @@ class SequenceMasker:
     ids = map(vocabulary.index, (CLS_TOKEN, SEP_TOKEN, _MASK_TOKEN))
     self._cls_id, self._sep_id, self._mask_id = ids
     self._continues = continuation_table(vocabulary)
-    self._thresholds = length_thresholds(options)
+    self._thresholds = length_thresholds(options.masking)
 
   def __call__(self, token_ids, epoch, number):
     """The `MaskedSequence` of int32 [tokens], at least one, none special.
@@ -169,15 +174,15 @@ class DrawnSpan(NamedTuple):
   drawn_words: int
 
 
-def length_thresholds(options):
+def length_thresholds(masking):
   """Cumulative distribution of span lengths; [] if every length is 1.
 
   P(l) ~ p (1 - p)^(l - 1), l <= max. With 0.2 and 10 the mean is 3.80.
   """
-  if options.masking != "span":
+  if masking != "span":
     return []
-  p = options.geometric_p
-  weights = [p * (1 - p) ** i for i in range(options.max_span_words)]
+  p = _GEOMETRIC_P
+  weights = [p * (1 - p) ** i for i in range(_MAX_SPAN_WORDS)]
   probabilities = [weight / sum(weights) for weight in weights]
   return list(itertools.accumulate(probabilities[:-1]))
 
@@ -232,25 +237,17 @@ def _place(length, word_sizes, masked, left, uniform):
 
 def batch_keys(objective):
   return (
-    *_SEQUENCE_KEYS,
+    *SEQUENCE_KEYS,
     *(_TARGET_KEYS if objective != "rss" else ()),
     *(_QUESTION_KEYS if objective != "masking" else ()),
   )
 
 
-def row_lengths(max_seq_length, options):
-  return {
-    key: max_seq_length if key in _SEQUENCE_KEYS else options.max_predictions
-    for key in batch_keys(options.objective)
-  }
-
-
-def masked_arrays(sequences, lengths, max_boundary_targets):
+def masked_arrays(sequences, lengths):
   """The `MaskedSequence`s as a dict of int32 arrays, see the module.
 
   The span boundary objective has no targets in a span that touches the edge of
-  the text, and none after a span's first `max_boundary_targets` tokens.
-  `lengths` are those of `row_lengths`.
+  the text, and none after a span's first 15 tokens.
   """
   batch = {
     key: np.zeros((len(sequences), length), np.int32)
@@ -272,7 +269,7 @@ def masked_arrays(sequences, lengths, max_boundary_targets):
       left, right = span.left_boundary, span.right_boundary
       for position in range(span.token_start, span.token_end + 1):
         boundary = (0, 0, 0)
-        if left and right and position - left <= max_boundary_targets:
+        if left and right and position - left <= _MAX_BOUNDARY_TARGETS:
           boundary = (left, right, position - left)
         targets.append((position, masked.original_ids[position], *boundary))
     fill(row, _TARGET_KEYS, targets)

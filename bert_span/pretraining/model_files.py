@@ -21,14 +21,17 @@ from bert_span.storage.log import log_line
 HEADS_FILE = "pretraining_heads.safetensors"
 CHECKPOINT_NAME = "bert_model.ckpt"
 BERT_CONFIG_FILE = "bert_config.json"
-
-
 # Names of the weights of a `PredictionTransform`.
 _TRANSFORM = ("dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta")
 _MLM_NAMES = [
   *(f"cls/predictions/transform/{part}" for part in _TRANSFORM),
   "cls/predictions/output_bias",
 ]
+# The masked language model's weights as Hugging Face calls them.
+_HUGGINGFACE_NAMES = {
+  name: huggingface.huggingface_name(name).replace("output_bias", "bias")
+  for name in _MLM_NAMES
+}
 _SBO_NAMES = [
   "cls/span_boundary/position_embeddings",
   *(f"cls/span_boundary/transform_1/{part}" for part in _TRANSFORM),
@@ -62,8 +65,15 @@ def write_tf1(directory, model, vocabulary, unused_lower_case):
 
 
 def write_huggingface(directory, model, vocabulary, lower_case):
-  """Writes a BERT directory of transformers."""
-  export_huggingface(model.backbone, directory, head_tensors(model))
+  """Writes a BERT directory of transformers, which has no other heads."""
+  heads = head_tensors(model)
+  head = {
+    theirs: _linear(name, heads[name])
+    for name, theirs in _HUGGINGFACE_NAMES.items()
+    if name in heads
+  }
+  class_name = "BertForMaskedLM" if head else "BertModel"
+  huggingface.write_model(directory, model.backbone, head, class_name)
   huggingface.save_tokenizer(directory, model.backbone, vocabulary, lower_case)
 
 
@@ -91,20 +101,6 @@ def export_tf1(backbone, directory, heads):
   )
 
 
-def export_huggingface(backbone, directory, heads):
-  """Writes a BertBackbone and the masked language model's head of some tensors.
-
-  Hugging Face has no class for the other heads.
-  """
-  head = {
-    huggingface_head_name(name): _linear(name, heads[name])
-    for name in _MLM_NAMES
-    if name in heads
-  }
-  class_name = "BertForMaskedLM" if head else "BertModel"
-  huggingface.write_model(directory, backbone, head, class_name)
-
-
 def _linear(name, tensor):
   """To Hugging Face's layout or back: torch.nn.Linear has [outputs, inputs]."""
   return tensor.T.copy() if name.endswith("/kernel") else tensor
@@ -125,13 +121,6 @@ def head_tensors(model):
   return {n: value.numpy() for head in heads for n, value in head.items()}
 
 
-def huggingface_head_name(name):
-  """Hugging Face's name of a weight of the masked language model's head."""
-  if name == "cls/predictions/output_bias":
-    return "cls.predictions.bias"
-  return huggingface.huggingface_name(name)
-
-
 def read_heads(directory):
   """The `head_tensors` of a local model directory or Hugging Face directory."""
   path = os.path.join(directory, HEADS_FILE)
@@ -140,11 +129,14 @@ def read_heads(directory):
   path = os.path.join(directory, huggingface.WEIGHTS_FILE)
   if not os.path.isfile(path):
     return {}
-  names = {huggingface_head_name(name): name for name in _MLM_NAMES}
   with huggingface.open_safetensors(path) as file:
-    stored = names.keys() & set(file.keys())
+    stored = set(_HUGGINGFACE_NAMES.values()).intersection(file.keys())
   tensors = huggingface.read_tensors(path, stored)
-  return {names[n]: _linear(names[n], x) for n, x in tensors.items()}
+  return {
+    name: _linear(name, tensors[theirs])
+    for name, theirs in _HUGGINGFACE_NAMES.items()
+    if theirs in tensors
+  }
 
 
 def read_original_heads(checkpoint):

@@ -5,6 +5,9 @@ import dataclasses
 from bert_span.storage.options import CheckedOptions, option
 from bert_span.training.options import TrainOptions
 
+# Share of the WordPieces to mask, as published.
+_MASKED_PERCENT = 15
+
 
 @dataclasses.dataclass(frozen=True)
 class TextLocation:
@@ -52,35 +55,11 @@ class MaskingOptions(CheckedOptions):
     "WordPieces as in BERT.",
     choices=("span", "word", "subword"),
   )
-  masked_percent: int = option(
-    15,
-    "Share of the WordPieces to mask, in percent, rounded up.",
-    minimum=1,
-    maximum=100,
-    flag=False,
-  )
   max_predictions: int | None = option(
     None,
     "Most masked WordPieces, or questions, in a sequence; by default 15 % of "
     "--max_seq_length.",
     minimum=1,
-  )
-  geometric_p: float = option(
-    0.2,
-    "Parameter of the geometric distribution of span lengths.",
-    above=0.0,
-    below=1.0,
-    flag=False,
-  )
-  max_span_words: int = option(
-    10, "Length of the longest span in words.", minimum=1, flag=False
-  )
-  max_boundary_targets: int = option(
-    15,
-    "Most WordPieces of a span, its first ones, that are predicted from its "
-    "boundaries.",
-    minimum=1,
-    flag=False,
   )
   # The masks are a function of it, the epoch and the sequence's number.
   seed: int = option(
@@ -95,7 +74,7 @@ class MaskingOptions(CheckedOptions):
 
     Example: 15 % of 13 tokens are ceil(13 * 15 / 100) = 2.
     """
-    budget = -(-num_tokens * self.masked_percent // 100)
+    budget = -(-num_tokens * _MASKED_PERCENT // 100)
     return min(budget, self.max_predictions or budget)
 
 

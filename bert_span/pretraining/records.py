@@ -17,6 +17,7 @@ import contextlib
 import numpy as np
 import tensorflow as tf
 
+from bert_span.pretraining.masking import SEQUENCE_KEYS
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.files import read_json_object
 from bert_span.storage.log import log_line
@@ -26,10 +27,6 @@ from bert_span.storage.record_files import (
   serialized_records,
 )
 
-_FLAGS = {
-  "input_ids": "--max_seq_length",
-  "masked_positions": "--max_predictions",
-}
 _COUNT_ENDING = ".json"
 _WRITE_AGAIN = "Write it again with bert_span.create_pretraining_data."
 # What TensorFlow raises for damaged bytes, too few records, other features.
@@ -163,8 +160,10 @@ class RecordBatches:
       name = _feature(key)
       if name not in features:
         raise ValueError(f"{path} has records without {name!r}. {_WRITE_AGAIN}")
-      length, flag = len(features[name].int64_list.value), _FLAGS.get(key, name)
+      length = len(features[name].int64_list.value)
       if length != expected:
+        is_sequence = key in SEQUENCE_KEYS
+        flag = "--max_seq_length" if is_sequence else "--max_predictions"
         raise ValueError(
           f"{path} was written with {flag}={length}, not {expected}. Give the "
           "same number."

@@ -19,9 +19,8 @@ _MASKED = MaskedSequence(
 
 
 def test_a_sequence_in_words():
-  options = MaskingOptions(masked_percent=50)
-  assert masked_lines(_MASKED, _VOCABULARY, options) == [
-    "8 WordPieces, 3 masked of a budget of 3",
+  assert masked_lines(_MASKED, _VOCABULARY, MaskingOptions()) == [
+    "8 WordPieces, 3 masked of a budget of 1",
     "[CLS] super {bowl 50} the big {game} [SEP]",
     "  2-3: bowl 50 -> [MASK] [MASK]",
     "       2 words, mask, between super (1) and the (4)",

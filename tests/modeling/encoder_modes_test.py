@@ -77,16 +77,10 @@ def test_recomputed_layers_have_the_same_loss_gradients_and_masks(
     np.testing.assert_allclose(value, expected, rtol=rtol, atol=atol)
 
 
-def test_an_encoder_can_be_left_alone_and_is_what_it_was_after_an_error():
+def test_an_encoder_is_what_it_was_after_an_error():
   model = make_model()
   layer = model.backbone.transformer_layers[0]
-  plain, policy = layer.call, model.backbone.dtype_policy
-  with (
-    computing_in(model.backbone, "float32"),
-    recomputing_layers(model.backbone, recomputes=False),
-  ):
-    assert layer.call == plain
-    assert model.backbone.dtype_policy is policy
+  plain = layer.call
   with (
     pytest.raises(RuntimeError, match="stop"),
     computing_in(model.backbone, "bfloat16"),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from concurrent import futures
 
 import keras
 import numpy as np
@@ -10,35 +11,31 @@ from tiny_encoder import INPUTS, tiny_config, tiny_encoder
 
 from bert_span.modeling import encoder
 from bert_span.modeling.encoder import huggingface_config, read_bert_config
+from bert_span.modeling.keras_internals import weights_undrawn
 
 _TINY = {"vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 2}
 _TINY |= {"num_attention_heads": 2, "intermediate_size": 16}
 _TINY |= {"max_position_embeddings": 6, "type_vocab_size": 2}
 
 
-@pytest.fixture
-def read(tmp_path):
-  """A function that reads values as a bert_config.json."""
-
-  def write_and_read(values):
-    path = tmp_path / "bert_config.json"
-    path.write_text(json.dumps(values), encoding="utf-8")
-    return read_bert_config(str(path))
-
-  return write_and_read
+def read(folder, values):
+  """Reads values as a bert_config.json."""
+  path = folder / "bert_config.json"
+  path.write_text(json.dumps(values), encoding="utf-8")
+  return read_bert_config(str(path))
 
 
-def test_all_sizes_are_read_and_unknown_keys_ignored(read):
+def test_all_sizes_are_read_and_unknown_keys_ignored(tmp_path):
   values = {**_TINY, "hidden_dropout_prob": 0.2, "hidden_act": "gelu"}
   values |= {"attention_probs_dropout_prob": 0.3, "initializer_range": 0.05}
   expected = tiny_config(
     num_layers=2, dropout=0.2, attention_dropout=0.3, initializer_range=0.05
   )
-  assert read({**values, "directionality": "bidi"}) == expected
+  assert read(tmp_path, {**values, "directionality": "bidi"}) == expected
 
 
-def test_missing_keys_take_the_originals_defaults(read):
-  config = read({"vocab_size": 30522})
+def test_missing_keys_take_the_originals_defaults(tmp_path):
+  config = read(tmp_path, {"vocab_size": 30522})
   assert dataclasses.astuple(config)[:10] == (
     *(30522, 12, 12, 768, 3072, 0.1, 0.1, 512, 16, 0.02),
   )
@@ -46,9 +43,9 @@ def test_missing_keys_take_the_originals_defaults(read):
   assert (config.vocabulary_size, config.num_segments) == (30522, 2)
 
 
-def test_impossible_settings_are_refused_by_name(read):
+def test_impossible_settings_are_refused_by_name(tmp_path):
   with pytest.raises(ValueError, match=r"vocab_size.*d_model"):
-    read({"hidden_size": 8, "d_model": 4})
+    read(tmp_path, {"hidden_size": 8, "d_model": 4})
   for changes, message in (
     ({"hidden_size": 9}, "Received: 9 and 2"),
     ({"hidden_act": "silu"}, "hidden_act.*'silu'"),
@@ -59,7 +56,7 @@ def test_impossible_settings_are_refused_by_name(read):
     ({"initializer_range": 0}, "initializer_range.* 0"),
   ):
     with pytest.raises(ValueError, match=rf"bert_config\.json.*{message}"):
-      read({**_TINY, **changes})
+      read(tmp_path, {**_TINY, **changes})
 
 
 def test_encoder_uses_tanh_gelu_and_the_originals_epsilon():
@@ -99,3 +96,17 @@ def test_window_longer_than_the_position_table_is_refused():
   encoder.check_sequence_length(backbone, 6)
   with pytest.raises(ValueError, match=r"at most 6.*Received: 7"):
     encoder.check_sequence_length(backbone, 7)
+
+
+def test_weights_are_not_drawn_in_one_thread_for_a_while():
+  draw = keras.initializers.TruncatedNormal(0.02, seed=1)
+  drawn = np.array(draw([2, 3]))
+  with weights_undrawn():
+    assert not np.any(draw([2, 3]))
+    with futures.ThreadPoolExecutor(1) as pool:
+      elsewhere = pool.submit(draw, [2, 3]).result()
+  np.testing.assert_array_equal(elsewhere, drawn)
+  np.testing.assert_array_equal(draw([2, 3]), drawn)
+  with pytest.raises(ValueError, match="shape"), weights_undrawn():
+    raise ValueError("shape")
+  assert np.any(draw([2, 3]))

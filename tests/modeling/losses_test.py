@@ -57,23 +57,6 @@ def test_large_logits_and_positions_are_exact(position, logits, expected):
   assert float(loss) == pytest.approx(expected, 1e-5)
 
 
-def test_one_hot_tags_have_the_loss_and_gradient_of_the_correct_class():
-  """Sum over t_ij log p_ij, against -sum log p_{i, r(i)} written directly."""
-  rng = np.random.default_rng(1)
-  logits = tf.Variable(rng.normal(size=(2, 5, 3)).astype("float32"))
-  correct = rng.integers(3, size=(2, 5))
-  mask = np.array([[0, 1, 1, 1, 0], [0, 0, 1, 1, 1]], "float32")
-  labels = np.eye(3, dtype="float32")[correct] * mask[..., np.newaxis]
-  with tf.GradientTape(persistent=True) as tape:
-    soft = tf.reduce_sum(BioLoss().call(labels, logits))
-    sparse = tf.nn.sparse_softmax_cross_entropy_with_logits(correct, logits)
-    direct = tf.reduce_sum(sparse * mask)
-  assert float(soft) == pytest.approx(float(direct), abs=1e-6)
-  np.testing.assert_allclose(
-    tape.gradient(soft, logits), tape.gradient(direct, logits), atol=1e-6
-  )
-
-
 def test_gradient_is_p_minus_t_on_passage_tokens_and_zero_elsewhere():
   logits = tf.Variable(_TAG_LOGITS)
   labels = np.array([[[2 / 3, 0, 1 / 3], [0, 1, 0], [0] * 3, [0] * 3]])

@@ -1,10 +1,11 @@
 """Text as blocks, and finding a place in it again."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
-from corpus import VOCABULARY, stream_of, write_corpus
+from tiny_pretraining import MAKING, VOCABULARY, write_corpus
 
 from bert_span.pretraining.block_stream import (
   BlockPlace,
@@ -23,47 +24,46 @@ def tokens(blocks):
 def test_blocks_hold_whole_sentences_of_one_document(tmp_path):
   path = tmp_path / "a.txt"
   path.write_text("ak al\nam\nan ao ap\n\naq\n\n\nar bk bl bm bn\n")
-  stream = stream_of([TextFile(str(path))], max_seq_length=6)
+  making = dataclasses.replace(MAKING, max_seq_length=6)
+  stream = making.stream([TextFile(str(path))])
   blocks = tokens(stream.epoch_blocks(_START))
   assert [" ".join(VOCABULARY[i] for i in block) for block in blocks] == [
     *("ak al am", "an ao ap", "aq", "ar bk bl bm", "bn")
   ]
 
 
-def test_an_epoch_holds_every_token_of_every_file(tmp_path):
-  sources = write_corpus(tmp_path)
-  blocks = tokens(stream_of(sources).epoch_blocks(_START))
+def test_an_epoch_holds_every_token_in_its_own_order_of_files(tmp_path):
+  sources = write_corpus(tmp_path, num_files=6, documents=2)
+  blocks = tokens(MAKING.stream(sources).epoch_blocks(_START))
   sentences = (text for source in sources for _, text in source.sentences())
   words = " ".join(sentences).split()
   assert [VOCABULARY[i] for block in blocks for i in block] == words
+  stream = MAKING.stream(sources, seed=3)
+  epochs = [
+    tokens(stream.epoch_blocks(BlockPlace(epoch=epoch))) for epoch in range(4)
+  ]
+  assert len({str(shuffled) for shuffled in epochs}) > 1
+  assert all(sorted(shuffled) == sorted(blocks) for shuffled in epochs)
 
 
 @pytest.mark.parametrize("seed", [None, 4])
 def test_the_stream_goes_on_from_any_chunk_as_it_did(tmp_path, seed):
   sources = write_corpus(tmp_path)
-  chunks = list(itertools.islice(stream_of(sources, seed).chunks(_START), 60))
+  stream = MAKING.stream(sources, seed)
+  chunks = list(itertools.islice(stream.chunks(_START), 60))
   places = [place for chunk in chunks for place, _ in chunk]
   assert [place.stream_block for place in places] == list(range(len(places)))
   assert places[-1].epoch >= 2
   assert any(chunk[0][0].document_block for chunk in chunks)
   for first in range(0, 50, 7):
-    again = stream_of(sources, seed).chunks(chunks[first][0][0])
+    again = stream.chunks(chunks[first][0][0])
     for found, expected in zip(again, chunks[first : first + 10], strict=False):
-      assert tokens(found) == tokens(expected)
-      assert [place for place, _ in found] == [place for place, _ in expected]
-
-
-def test_every_epoch_has_an_order_of_files_of_its_own(tmp_path):
-  sources = write_corpus(tmp_path, num_files=6, documents=2)
-  chunks = stream_of(sources, seed=3, chunk_blocks=1000).chunks(_START)
-  epochs = [tokens(chunk) for chunk in itertools.islice(chunks, 4)]
-  assert len({str(blocks) for blocks in epochs}) > 1
-  assert all(sorted(blocks) == sorted(epochs[0]) for blocks in epochs)
+      assert str(found) == str(expected)
 
 
 def test_text_without_tokens_is_refused(tmp_path):
   (tmp_path / "a.txt").write_text("\n \n")
-  stream = stream_of([TextFile(str(tmp_path / "a.txt"))])
+  stream = MAKING.stream([TextFile(str(tmp_path / "a.txt"))])
   for chunks in (stream.chunks(_START), stream.epoch_blocks(_START)):
     with pytest.raises(ValueError, match=r"a\.txt"):
       next(chunks)

@@ -2,13 +2,15 @@
 
 import math
 
+import keras
 import numpy as np
 import pytest
-from pretraining_runs import MAKING, OPTIONS, new_model
-from tiny_pretraining import tiny_batch, tiny_model
+from tiny_encoder import tiny_encoder
+from tiny_pretraining import MAKING, VOCABULARY, tiny_batch, tiny_model
 from toy_trainer import assert_same, copy_stopped
 
 from bert_span.pretraining.loss import model_inputs, prediction_sums
+from bert_span.pretraining.model import PretrainingModel
 from bert_span.pretraining.options import PretrainingOptions
 from bert_span.pretraining.pretrainer import make_evaluate, pretrain
 from bert_span.pretraining.text_sources import TextFile
@@ -20,8 +22,13 @@ def test_it_learns_and_a_stopped_run_ends_with_the_very_same_weights(tmp_path):
   words = np.random.default_rng(0).choice(["ak", "al", "am", "an"], (60, 5))
   text.write_text("\n\n".join(map(" ".join, words)))
   sources = [TextFile(str(text))]
-  changes = {"learning_rate": 2e-2, "save_checkpoints_steps": 17}
-  options = PretrainingOptions(num_train_steps=40, **{**OPTIONS, **changes})
+  options = PretrainingOptions(
+    num_train_steps=40,
+    train_batch_size=4,
+    learning_rate=2e-2,
+    num_warmup_steps=2,
+    save_checkpoints_steps=17,
+  )
 
   def train(model, folder):
     folder.mkdir(exist_ok=True)
@@ -29,7 +36,9 @@ def test_it_learns_and_a_stopped_run_ends_with_the_very_same_weights(tmp_path):
     return pretrain(model, batches, options, str(folder), {})
 
   held_out = list(MAKING.evaluation_batches(sources, 8))
-  whole, resumed = new_model(), new_model(seed=99)
+  keras.utils.set_random_seed(1)
+  sizes = {"vocabulary_size": len(VOCABULARY), "max_sequence_length": 12}
+  whole, resumed = (PretrainingModel(tiny_encoder(**sizes)) for _ in range(2))
   evaluate = make_evaluate(whole)
   before = evaluate(held_out)
   assert train(whole, tmp_path / "whole") == 40

@@ -7,8 +7,7 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
-from corpus import write_corpus
-from pretraining_runs import LENGTH, MAKING, arrays, rows
+from tiny_pretraining import MAKING, arrays, rows, write_corpus
 
 from bert_span.pretraining.records import RecordBatches, write_records
 from bert_span.pretraining.text_sources import TextFile
@@ -32,7 +31,7 @@ def paths(tmp_path_factory, sequences):
   return paths
 
 
-def batches_of(paths, batch_size=4, max_seq_length=LENGTH, **masking):
+def batches_of(paths, batch_size=4, max_seq_length=12, **masking):
   making = dataclasses.replace(
     MAKING,
     max_seq_length=max_seq_length,
@@ -59,25 +58,24 @@ def test_a_record_has_the_originals_features_without_the_pair_task(paths):
     *("masked_lm_positions", "masked_lm_ids", "masked_lm_weights"),
     *("sbo_lefts", "sbo_rights", "sbo_positions"),
   }
-  assert list(features["segment_ids"].int64_list.value) == [0] * LENGTH
+  assert list(features["segment_ids"].int64_list.value) == [0] * 12
   positions = np.array(features["masked_lm_positions"].int64_list.value)
   weights = list(features["masked_lm_weights"].float_list.value)
   assert weights == (positions > 0).astype(float).tolist()
 
 
-def test_epochs_are_shuffled_and_whole(paths, sequences):
+def test_epochs_are_whole_and_shuffled_as_in_every_run_of_the_seed(
+  paths, sequences
+):
   total = len(sequences)
   read = rows(arrays(batches_of(paths, batch_size=1), 0, 2 * total))
   assert sorted(read[:total]) == sorted(read[total:])
   assert read[:total] != read[total:]
-
-
-def test_a_later_start_gives_the_same_batches(paths):
-  whole = arrays(batches_of(paths), 0, 40)
-  for first in (1, 17, 33):
-    again = arrays(batches_of(paths), first, 3)
-    assert rows(again) == rows(whole[first : first + 3])
-  assert rows(arrays(batches_of(paths, seed=4), 0, 40)) != rows(whole)
+  for first in (1, total - 3, total + 7):
+    again = arrays(batches_of(paths, batch_size=1), first, 5)
+    assert rows(again) == read[first : first + 5]
+  other = arrays(batches_of(paths, batch_size=1, seed=4), 0, total)
+  assert rows(other) != read[:total]
 
 
 def test_records_of_another_kind_are_refused(paths, tmp_path):
@@ -157,3 +155,5 @@ def test_every_copy_is_masked_anew_and_workers_share_the_files(tmp_path):
   assert len(twice) == 2 * len(once) > 4
   assert twice[: len(once)] == once != twice[len(once) :]
   assert sum(len(copies(1, 2, worker)) for worker in (0, 1)) == len(once)
+  with pytest.raises(ValueError, match="3 workers cannot share 2 files"):
+    copies(1, 3)

@@ -5,12 +5,12 @@ import gzip
 import re
 
 import pytest
+import tensorflow as tf
 
 from bert_span.pretraining.options import TextLocation
 from bert_span.pretraining.text_sources import (
   TextFile,
   find_sources,
-  sources_of_worker,
   split_sentences,
 )
 
@@ -79,54 +79,24 @@ def test_a_bad_json_line_is_named(tmp_path):
       list(source.sentences())
 
 
-def test_globs_and_commas_name_files(tmp_path):
-  for name in ("b.txt", "a.txt", "c.md"):
-    write(tmp_path / name, "x")
-  files = f"{tmp_path}/c.md, {tmp_path}/*.txt,{tmp_path}/a.*"
-  files = find_sources(TextLocation(files))
-  assert [file.path.rpartition("/")[2] for file in files] == [
-    *("c.md", "a.txt", "b.txt")
-  ]
-
-
-def test_workers_share_the_files(tmp_path):
-  files = [TextFile(str(i)) for i in range(5)]
-  shares = [sources_of_worker(files, 2, worker) for worker in (0, 1)]
-  assert shares == [files[0::2], files[1::2]]
-  with pytest.raises(ValueError, match="6 workers cannot share 5 files"):
-    sources_of_worker(files, 6, 0)
-
-
 @pytest.mark.large
 def test_a_data_set_of_tfds_is_read_shard_by_shard(tmp_path):
   import tensorflow_datasets as tfds
 
-  texts = [f"Document {i}. It ends." for i in range(6)]
-
-  class RunningText(tfds.core.GeneratorBasedBuilder):
-    VERSION = tfds.core.Version("1.0.0")
-
-    def _info(self):
-      return tfds.core.DatasetInfo(
-        builder=self,
-        features=tfds.features.FeaturesDict({"text": tfds.features.Text()}),
-      )
-
-    def _split_generators(self, unused_manager):
-      return {"train": ((i, {"text": text}) for i, text in enumerate(texts))}
-
-    def _generate_examples(self):
-      raise NotImplementedError
-
-  builder = RunningText(data_dir=str(tmp_path))
-  builder.download_and_prepare(
-    download_config=tfds.download.DownloadConfig(num_shards=2)
+  rows = {"text": [f"Document {i}. It ends." for i in range(6)]}
+  tfds.dataset_builders.store_as_tfds_dataset(
+    name="running_text",
+    version="1.0.0",
+    data_dir=str(tmp_path),
+    features=tfds.features.FeaturesDict({"text": tfds.features.Text()}),
+    split_datasets={"train": tf.data.Dataset.from_tensor_slices(rows)},
+    download_config=tfds.download.DownloadConfig(num_shards=2),
   )
   location = TextLocation(dataset="running_text", data_dir=str(tmp_path))
   shards = find_sources(location)
   first, second = (list(shard.sentences()) for shard in shards)
   read = sorted(text for _, text in first + second if text != "It ends.")
-  assert read == [text.partition(" It")[0] for text in texts]
+  assert read == [text.partition(" It")[0] for text in rows["text"]]
   assert list(shards[0].sentences(1)) == first[2:]
   for change, message in (
     ({"split": "dev"}, "no split 'dev'"),
