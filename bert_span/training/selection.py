@@ -72,7 +72,6 @@ class ModelSelection(Callback):
     choose = min if self.options.smaller_is_better else max
     return choose(rows, key=lambda row: row["scores"][metric])
 
-  @property
   def stop_reason(self):
     patience, rows = self.options.early_stopping_patience, self.state.value
     # Example: after the scores 60, 70, 70, 65 two have passed since the best.
