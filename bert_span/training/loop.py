@@ -149,13 +149,7 @@ class Trainer:
         count = 1
         while count < most_steps and not is_due(step + count):
           count += 1
-        made = self.runner.run(count)
-        progress.add(made)
-        if len(made) < count:
-          raise ValueError(
-            f"The batches ended at step {self.step} of {last_step}: dataset_fn "
-            "must give a batch for every step (repeat the data)."
-          )
+        progress.add(self.runner.run(count))
         step += count
         stop_reasons = self._stop_reasons()
         if is_due(step) or stop_reasons or progress.is_due:

@@ -102,7 +102,7 @@ def test_workers_end_together_and_go_on_together(squad_folder, tmp_path):
 
   def train(output_dir):
     messages = [run.stderr for run in succeed(start(output_dir))]
-    words = "2 CPUs of 2 workers (multi_worker_mirrored), 2 of"
+    words = "2 CPUs of 2 workers, 2 of"
     assert all(words in stderr for stderr in messages)
     return messages
 
