@@ -38,15 +38,10 @@ def start_workers(name, *arguments):
   return programs
 
 
-def finish(programs):
-  return [program.finish() for program in programs]
-
-
-def succeed(programs):
-  """Waits for workers that must end without an error; list of their runs."""
-  done = finish(programs)
-  for run in done:
-    assert run.returncode == 0, run.stderr[-3000:]
+def finish(programs, status=0):
+  """Waits for workers that must end with a status; list of their runs."""
+  done = [program.finish() for program in programs]
+  assert [run.returncode for run in done] == [status] * 2, done
   return done
 
 
@@ -64,7 +59,7 @@ def train_as_worker(folder):
 
 @pytest.mark.large
 def test_two_workers_make_the_updates_of_one_device(tmp_path):
-  done = succeed(start_workers(__file__, tmp_path))
+  done = finish(start_workers(__file__, tmp_path))
   (weights, *chief), (same_weights, *other) = (
     json.loads(run.stdout) for run in done
   )
@@ -101,7 +96,7 @@ def test_workers_end_together_and_go_on_together(squad_folder, tmp_path):
     return start_workers("bert_span.run_squad", *flags)
 
   def train(output_dir):
-    messages = [run.stderr for run in succeed(start(output_dir))]
+    messages = [run.stderr for run in finish(start(output_dir))]
     words = "2 CPUs of 2 workers, 2 of"
     assert all(words in stderr for stderr in messages)
     return messages
@@ -109,25 +104,26 @@ def test_workers_end_together_and_go_on_together(squad_folder, tmp_path):
   def stop_second(sent, is_time):
     programs = start(stopped)
     programs[1].send_signal_when(is_time, sent)
-    return finish(programs)
+    return programs
 
   chief, other = train(whole)
   for words in ("questions answered", "The model is in"):
     assert words in chief and words not in other
   # Written before the first step is traced, which takes longer than a signal.
-  ended = stop_second(
+  programs = stop_second(
     signal.SIGTERM, lambda: list((stopped / "train").glob("events*"))
   )
-  assert [run.returncode for run in ended] == [EXIT_CODE] * 2, ended
+  ended = finish(programs, EXIT_CODE)
   assert all("SIGTERM received" in run.stderr for run in ended)
   saved = set(stopped.glob("*.index"))
   assert saved and not (stopped / "model").exists()
 
-  killed = stop_second(
+  programs = stop_second(
     signal.SIGKILL, lambda: set(stopped.glob("*.index")) - saved
   )
-  assert killed[1].returncode == -signal.SIGKILL
-  assert killed[0].returncode not in (0, EXIT_CODE)
+  chief, other = (program.finish().returncode for program in programs)
+  assert other == -signal.SIGKILL
+  assert chief not in (0, EXIT_CODE)
   assert not (stopped / "model").exists()
 
   assert all("Continuing from" in stderr for stderr in train(stopped))
