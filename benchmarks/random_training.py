@@ -6,7 +6,6 @@ import tensorflow as tf
 
 from benchmarks.random_models import VOCABULARY_SIZE
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.modeling.losses import SpanLoss
 from bert_span.pretraining.loss import pretraining_loss_fn
 from bert_span.training.loop import Trainer
@@ -28,11 +27,7 @@ def train_on_random_windows(
     callback: `Callback` of the training loop.
     targets: masked WordPieces of a window; 0 is fine-tuning.
   """
-  with (
-    tempfile.TemporaryDirectory() as output_dir,
-    computing_in(model.backbone, execution.precision),
-    recomputing_layers(model.backbone, execution.recompute),
-  ):
+  with tempfile.TemporaryDirectory() as output_dir:
     Trainer(
       model,
       pretraining_loss_fn(1.0) if targets else SPAN_HEAD.loss_fn(SpanLoss()),

@@ -12,7 +12,6 @@ from bert_span.fine_tuning.distillation import (
   teachers_digest,
   with_soft_labels,
 )
-from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.storage.log import log_line
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
@@ -71,7 +70,7 @@ def fine_tune(
   `fingerprint` has further JSON values that must not change within the run. For
   callbacks and strategy see `Trainer`. Returns the steps made by this call.
   """
-  model, head, execution = extractor.model, extractor.head, options.execution
+  model, head = extractor.model, extractor.head
   # What decides the batches and the loss; the trainer adds the rest.
   fingerprint = {
     **(fingerprint or {}),
@@ -133,8 +132,4 @@ def fine_tune(
     strategy=strategy,
     unsummed_embeddings=[table] if options.clip_by_unsummed_embeddings else [],
   )
-  with (
-    computing_in(model.backbone, execution.precision),
-    recomputing_layers(model.backbone, execution.recompute),
-  ):
-    return trainer.train(batches.dataset)
+  return trainer.train(batches.dataset)

@@ -9,7 +9,6 @@ import time
 import numpy as np
 import tensorflow as tf
 
-from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.pretraining import loss
 from bert_span.pretraining.masking import batch_keys
 from bert_span.storage.log import log_line
@@ -57,11 +56,7 @@ def pretrain(
     f"{' and span boundaries' if model.span_boundary_head else ''}."
   )
   started = time.monotonic()
-  with (
-    _naming_causes(batches),
-    computing_in(model.backbone, options.execution.precision),
-    recomputing_layers(model.backbone, options.execution.recompute),
-  ):
+  with _naming_causes(batches):
     steps = trainer.train(
       lambda first_step: batches.dataset(first_step).map(
         loss.with_batch_weights

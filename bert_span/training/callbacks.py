@@ -15,14 +15,13 @@ class Callback(contextlib.AbstractContextManager):
   """Something that the training loop calls between two steps.
 
   The loop enters it when the run is restored. After every step it calls
-  `on_step` if `is_due`, then `agree`; with a `stop_reason` it saves and stops.
+  `on_step` if `is_due`, then `stop_reason`; with a reason it saves and stops.
   What was due at the last step of a killed run is done when it is restarted, so
   what a callback does may depend on `state` and the step only.
   """
 
   name = ""  # of the state in checkpoints, unique within a run
   state = None  # tf.train.experimental.PythonState for checkpoints, or None
-  stop_reason = None  # str, why the training should stop after this step
   # JSON values that must not change within a run.
   fingerprint = types.MappingProxyType({})
 
@@ -36,8 +35,8 @@ class Callback(contextlib.AbstractContextManager):
   def on_step(self, step):
     """Acts after a step; all losses so far are finite."""
 
-  def agree(self):
-    """Makes `stop_reason` the same on all workers, which all call this."""
+  def stop_reason(self):
+    """Why training should stop after this step, or None; all workers ask."""
 
 
 class Preempted(SystemExit):
@@ -69,16 +68,18 @@ class TerminationRequest(Callback):
 
   def __exit__(self, exception_type, *unused_exception):
     signal.signal(signal.SIGTERM, self._previous)
-    if not exception_type and (self.stop_reason or self._is_received):
+    if not exception_type and self._is_received:
       log_line(f"Ending with status {EXIT_CODE}: the same command continues.")
       raise Preempted
 
   def _note(self, *unused_arguments):
     self._is_received = True
 
-  def agree(self):
-    if not self.stop_reason and self._is_any(self._is_received):
-      self.stop_reason = "SIGTERM received"
+  def stop_reason(self):
+    if not self._is_any(self._is_received):
+      return None
+    self._is_received = True  # by another worker, perhaps
+    return "SIGTERM received"
 
   def interruptible(self, items):
     """Yields items; raises `EvaluationInterrupted` once the signal has come."""

@@ -168,9 +168,8 @@ class RunCheckpoints:
 
 
 def random_states(model):
-  """The states of a model's random generators, as a list of variables."""
-  weights = {id(variable) for variable in model.weights}
-  return [v for v in model.variables if id(v) not in weights]
+  """Variables of [seed, draws made], one of each random generator."""
+  return [v for v in model.variables if v.name == "seed_generator_state"]
 
 
 def steps_made(output_dir):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import keras
 import tensorflow as tf
 
+from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.storage.log import log_line
 from bert_span.training.checkpoints import RunCheckpoints
 from bert_span.training.optimizer import averaged_weights, optimizer_options
@@ -35,7 +36,7 @@ class Trainer:
   started again ends with the same weights, bit for bit (on one CPU).
   """
 
-  model: keras.Model  # built
+  model: keras.Model  # built; precision and recompute are of its `backbone`
   loss_fn: Callable  # see `TrainStep`; its other metrics become curves too
   # BertAdamW where there are several devices: others sum gradients twice.
   optimizer: keras.optimizers.Optimizer
@@ -88,7 +89,11 @@ class Trainer:
     spread_dropout(self.model, self.strategy)
     if path:
       log_line(f"Continuing from {path}, step {first_step} of {last_step}.")
+    execution = self.options.execution
+    backbone = getattr(self.model, "backbone", None)
     with contextlib.ExitStack() as stack:
+      stack.enter_context(computing_in(backbone, execution.precision))
+      stack.enter_context(recomputing_layers(backbone, execution.recompute))
       for callback in self.callbacks:
         stack.enter_context(callback)
       # What was due when an earlier call was killed.
@@ -144,13 +149,7 @@ class Trainer:
         count = 1
         while count < most_steps and not is_due(step + count):
           count += 1
-        made = self.runner.run(count)
-        progress.add(made)
-        if len(made) < count:
-          raise ValueError(
-            f"The batches ended at step {self.step} of {last_step}: dataset_fn "
-            "must give a batch for every step (repeat the data)."
-          )
+        progress.add(self.runner.run(count))
         step += count
         stop_reasons = self._stop_reasons()
         if is_due(step) or stop_reasons or progress.is_due:
@@ -172,10 +171,8 @@ class Trainer:
     return bool(due)
 
   def _stop_reasons(self):
-    """The callbacks' reasons to stop; all workers must ask together."""
-    for callback in self.callbacks:
-      callback.agree()
-    return [c.stop_reason for c in self.callbacks if c.stop_reason]
+    reasons = [callback.stop_reason() for callback in self.callbacks]
+    return [reason for reason in reasons if reason]
 
   def _fixed_options(self):
     """What must not change within the run, a dict of JSON values."""

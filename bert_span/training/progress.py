@@ -77,12 +77,11 @@ class TrainingProgress(contextlib.AbstractContextManager):
     for metrics in self._unread:
       self._step += 1
       latest = {name: float(value) for name, value in metrics.items()}
-      is_skipped = latest.pop("skipped", None)
-      if is_skipped is not None:  # There is a loss scale.
-        self._num_skipped += is_skipped
+      if "skipped" in latest:  # There is a loss scale.
+        self._num_skipped += latest["skipped"]
         latest["skipped_steps"] = self._num_skipped
-      if is_skipped:
-        continue
+        if latest.pop("skipped"):
+          continue
       for name in ("loss", "global_norm"):
         if not math.isfinite(latest[name]):
           raise ValueError(

@@ -47,7 +47,6 @@ class ModelSelection(Callback):
     self.fingerprint = {"evaluation": {**options, **self.inputs}}
     self._own_dir = own_folder(self.strategy, self.output_dir)
     self._events = None
-    self._has_header = False
 
   def __enter__(self):
     directory = self.model_directory
@@ -72,7 +71,6 @@ class ModelSelection(Callback):
     choose = min if self.options.smaller_is_better else max
     return choose(rows, key=lambda row: row["scores"][metric])
 
-  @property
   def stop_reason(self):
     patience, rows = self.options.early_stopping_patience, self.state.value
     # Example: after the scores 60, 70, 70, 65 two have passed since the best.
@@ -114,11 +112,9 @@ class ModelSelection(Callback):
     }
     path = tf.io.gfile.join(self._own_dir, EVALUATIONS_FILE)
     write_json_atomically(path, evaluations)
-    if not self._has_header:
-      log_line(_table_row("step", scores))
-      self._has_header = True
-    row = _table_row(step, [f"{value:.5g}" for value in scores.values()])
-    log_line(row + ("  best so far" if is_best else ""))
+    words = ", ".join(f"{name} {score:.5g}" for name, score in scores.items())
+    best_words = ", the best so far" if is_best else ""
+    log_line(f"Evaluation at step {step}: {words}{best_words}")
 
 
 def write_selection(directory, selection):
@@ -152,7 +148,3 @@ def selection_words(directory):
   metric, step = selection["metric"], selection["step"]
   score = selection["scores"][metric]
   return f", the best by {metric}: step {step}, {metric} {score:.5g}"
-
-
-def _table_row(step, cells):
-  return f"{step:>8}" + "".join(f"{cell:>16}" for cell in cells)

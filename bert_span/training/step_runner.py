@@ -34,11 +34,14 @@ class StepRunner:
     return self._function.experimental_get_tracing_count()
 
   def run(self, count):
-    """Makes steps; a list of dicts of metrics, empty where the data ended."""
+    """Makes so many steps; returns a list of dicts of metrics."""
     try:
       rows = self._function(self._iterator, tf.constant(count)).numpy()
-    except tf.errors.OutOfRangeError:
-      return []
+    except tf.errors.OutOfRangeError as error:
+      raise ValueError(
+        f"The batches ended at step {int(self._step)}: dataset_fn must give a "
+        "batch for every step (repeat the data)."
+      ) from error
     return [dict(zip(self._names, row, strict=True)) for row in rows]
 
   def _one_step(self, iterator, unused_count):
@@ -171,7 +174,7 @@ def distribute_batches(strategy, dataset, num_micro_batches=1):
 
 def seed_dropout(model, seed):
   generator = np.random.default_rng(seed)
-  for state in _dropout_states(model):
+  for state in random_states(model):
     state.assign([int(generator.integers(_SEED_RANGE)), 0])
 
 
@@ -180,7 +183,7 @@ def spread_dropout(model, strategy):
 
   A checkpoint holds the seeds of replica 0: call this again after a restore.
   """
-  states = _dropout_states(model)
+  states = random_states(model)
   if strategy.num_replicas_in_sync == 1 or not states:
     return
 
@@ -193,9 +196,3 @@ def spread_dropout(model, strategy):
       state.assign(tf.stack([seed, draws]))
 
   tf.function(lambda: strategy.run(offset), autograph=False)()
-
-
-def _dropout_states(model):
-  """Variables of [seed, draws made]."""
-  states = random_states(model)
-  return [state for state in states if state.name == "seed_generator_state"]

@@ -76,27 +76,19 @@ def named_workers():
   return sum(map(len, cluster.values()))
 
 
-def describe_strategy(strategy):
-  """Says on what a strategy trains, such as "8 GPUs (mirrored)"."""
-  count = strategy.num_replicas_in_sync
-  if isinstance(strategy, tf.distribute.TPUStrategy):
-    return f"{count} TPU cores ({TPU})"
-  kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
-  devices = f"{count} {kind}{'s' if count > 1 else ''}"
-  if isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
-    return f"{devices} of {num_workers(strategy)} workers ({MULTI_WORKER})"
-  is_mirrored = isinstance(strategy, tf.distribute.MirroredStrategy)
-  return f"{devices} ({MIRRORED if is_mirrored else ONE_DEVICE})"
-
-
 def start_strategy(options, train_options):
   """Makes and logs the strategy of a training, see `make_strategy`."""
   strategy = make_strategy(options, train_options.execution)
+  count, workers = strategy.num_replicas_in_sync, num_workers(strategy)
+  if isinstance(strategy, tf.distribute.TPUStrategy):
+    kind = "TPU core"
+  else:
+    kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
+  of_workers = f" of {workers} workers" if workers > 1 else ""
   batch_size = train_options.train_batch_size
-  per_replica = -(-batch_size // strategy.num_replicas_in_sync)  # rounded up
   log_line(
-    f"Training on {describe_strategy(strategy)}, {per_replica} of a batch's "
-    f"{batch_size} on each."
+    f"Training on {count} {kind}{'s' if count > 1 else ''}{of_workers}, "
+    f"{-(-batch_size // count)} of a batch's {batch_size} on each."
   )
   return strategy
 

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from distributed_checks import compared_weights, max_difference, read_events
+from span_runs import compared_weights, max_difference, read_events
 from tiny_extractor import CONTEXT, tiny_extractor
 
 from bert_span import BioLoss, FineTuningOptions, SpanLoss

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from distributed_checks import batches, make_model
+from span_runs import batches, make_model
 
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers

@@ -5,7 +5,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from distributed_checks import read_events
+from span_runs import read_events
 from toy_trainer import (
   BATCH,
   NUM_STEPS,
@@ -24,6 +24,7 @@ from bert_span.training.checkpoints import random_states, steps_made
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.options import TrainOptions
+from bert_span.training.run_folder import RunFlags
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +48,7 @@ def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
     stopped.train(lambda first: dataset_fn(first, last_step=5))
   capsys.readouterr()
   resumed = make_trainer(tmp_path, make_model(seed=99))
-  asked_for = []
-
-  def recording_dataset_fn(first_step):
-    asked_for.append(first_step)
-    return dataset_fn(first_step)
-
-  assert resumed.train(recording_dataset_fn) == NUM_STEPS - 4
-  assert asked_for == [4]
+  assert resumed.train(dataset_fn) == NUM_STEPS - 4
   assert "model.ckpt-4" in capsys.readouterr().err.splitlines()[0]
   assert_same(all_values(resumed), all_values(whole))
 
@@ -116,11 +110,7 @@ def test_a_complete_run_has_the_files_of_run_squad_and_is_not_trained_again(
   assert (steps_made(str(folder)), steps_made(str(tmp_path))) == (7, 0)
   # How often is saved may change within a run.
   again = make_trainer(folder, make_model(seed=99), save_checkpoints_steps=5)
-
-  def no_data(first_step):
-    raise AssertionError("data were asked for")
-
-  assert again.train(no_data) == 0
+  assert again.train(dataset_fn=None) == 0  # asks for no data
   assert "nothing to train" in capsys.readouterr().err.splitlines()[-1]
   assert_same(again.model.get_weights(), whole.model.get_weights())
 
@@ -207,9 +197,12 @@ def test_event_files_hold_loss_rate_norm_and_speed(finished):
 
 
 def test_a_run_is_not_continued_with_other_options(finished):
+  folder, _ = finished
   changed = {"rate": 0.2, "num_train_steps": 9, "train_batch_size": 8}
+  flags = [RunFlags(str(folder), "not accepted")]
   with pytest.raises(ValueError, match="another --output_dir") as error:
-    make_trainer(finished[0], **changed).train(dataset_fn)
+    make_trainer(folder, callbacks=flags, **changed).train(dataset_fn)
+  assert not (folder / "run.flags").exists()
   for name, change in (
     ("optimizer.learning_rate.learning_rate", "0.1, is now 0.2"),
     ("num_train_steps", "7, is now 9"),

@@ -1,14 +1,17 @@
 """Runs that get SIGKILL or SIGTERM, in real processes."""
 
+import itertools
 import os
+import pathlib
 import signal
+import sys
 import time
 
-import killed_run
 import pytest
-from killed_run import make_run
 from programs import refusal, run_program, start_program
 from squad_runs import read, run_squad, squad_flags
+from tensorflow.python.checkpoint import checkpoint_management
+from tensorflow.python.ops import gen_io_ops
 from toy_trainer import (
   NUM_STEPS,
   all_values,
@@ -27,6 +30,50 @@ from bert_span.training.callbacks import (
 )
 
 
+def make_run(output_dir):
+  """A trainer that saves every step and keeps two checkpoints."""
+  options = {"save_checkpoints_steps": 1, "keep_checkpoint_max": 2}
+  return make_trainer(output_dir, **options)
+
+
+def train_until_killed(output_dir, point, step):
+  """Trains and kills this process at a point of the save of a step.
+
+  "writing": a file of the checkpoint is half written; "unnamed": they are
+  written and the file "checkpoint" does not name them yet; "deleting": the
+  files of an older one are half deleted.
+  """
+  trainer = make_run(output_dir)
+  deletions = itertools.count(1)
+
+  def is_half_written():  # The files are renamed when they are complete.
+    for path in output_dir.glob(f"model.ckpt-{step}_temp/*"):
+      os.truncate(path, path.stat().st_size // 2)
+      return True
+
+  def is_step():
+    return trainer.step == step
+
+  def is_half_deleted():  # The .index is gone, the .data not yet.
+    return is_step() and next(deletions) == 2
+
+  management = checkpoint_management
+  owner, name, is_time = {
+    "writing": (gen_io_ops, "merge_v2_checkpoints", is_half_written),
+    "unnamed": (management, "update_checkpoint_state_internal", is_step),
+    "deleting": (management, "_delete_file_if_exists", is_half_deleted),
+  }[point]
+  original = getattr(owner, name)
+
+  def killing(*arguments, **keywords):
+    if is_time():
+      os.kill(os.getpid(), signal.SIGKILL)
+    return original(*arguments, **keywords)
+
+  setattr(owner, name, killing)
+  trainer.train(dataset_fn)
+
+
 @pytest.mark.large
 def test_kills_within_saving_one_after_the_other_leave_the_same_weights(
   tmp_path,
@@ -38,7 +85,7 @@ def test_kills_within_saving_one_after_the_other_leave_the_same_weights(
   # deletion of an older one.
   points = ("writing", "writing", "unnamed", "deleting")
   for point, step in zip(points, (1, 3, 5, 6), strict=True):
-    run = run_program(killed_run.__file__, killed, point, step)
+    run = run_program(__file__, killed, point, step)
     assert run.returncode == -signal.SIGKILL, run.stderr
     unfinished = [path.name for path in killed.glob("*_temp")]
     assert unfinished == ([f"model.ckpt-{step}_temp"] * (point == "writing"))
@@ -133,3 +180,7 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   for name in ("evaluations.json", "model/selection.json"):
     assert read(stopped / name) == read(whole / name)
   assert len(list(stopped.glob("*.index"))) == 2
+
+
+if __name__ == "__main__":
+  train_until_killed(pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

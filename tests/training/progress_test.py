@@ -1,17 +1,11 @@
 import math
 import sys
+import types
 
 import pytest
-from distributed_checks import read_events
+from span_runs import read_events
 
 from bert_span.training.progress import TrainingProgress
-
-
-class Clock:
-  seconds = 100.0
-
-  def __call__(self):
-    return self.seconds
 
 
 @pytest.fixture
@@ -19,9 +13,9 @@ def make_progress(tmp_path):
   """A function that makes a `TrainingProgress` and its clock."""
 
   def make(first_step, last_step):
-    clock = Clock()
-    steps = (first_step, last_step, 8)
-    return TrainingProgress(*steps, str(tmp_path), clock), clock
+    clock = types.SimpleNamespace(seconds=100.0)
+    arguments = (first_step, last_step, 8, str(tmp_path))
+    return TrainingProgress(*arguments, lambda: clock.seconds), clock
 
   return make
 
@@ -87,13 +81,9 @@ def test_a_skipped_step_is_counted_and_its_infinities_are_ignored(
 ):
   progress, _ = make_progress(0, 9)
   with progress:
-    progress.add(
-      [
-        step(2.0, loss_scale=8.0, skipped=0.0),
-        step(math.inf, math.nan, loss_scale=8.0, skipped=1.0),
-        step(4.0, loss_scale=4.0, skipped=0.0),
-      ]
-    )
+    progress.add([step(2.0, loss_scale=8.0, skipped=0.0)])
+    progress.add([step(math.inf, math.nan, loss_scale=8.0, skipped=1.0)])
+    progress.add([step(4.0, loss_scale=4.0, skipped=0.0)])
     progress.report(writes_event=True)
     # The last loss is shown while all steps are skipped.
     progress.add([step(math.inf, math.inf, loss_scale=2.0, skipped=1.0)])

@@ -1,11 +1,10 @@
-"""The lock of a run, and when its flags are written."""
+"""The lock of a run."""
 
 import pytest
 from programs import refusal
 from squad_runs import squad_flags
-from toy_trainer import dataset_fn, make_trainer
 
-from bert_span.training.run_folder import RunFlags, locked_folder
+from bert_span.training.run_folder import locked_folder
 
 
 def test_a_folder_is_for_one_training_at_a_time(tmp_path):
@@ -21,19 +20,6 @@ def test_a_folder_is_for_one_training_at_a_time(tmp_path):
     assert unfinished.exists()
   with locked_folder(str(output_dir), directories=["model"]):
     assert not unfinished.exists()
-
-
-def test_flags_are_written_once_a_training_is_accepted(tmp_path):
-  path = tmp_path / "run.flags"
-
-  def train(text, **options):
-    flags = RunFlags(str(tmp_path), text)
-    make_trainer(tmp_path, callbacks=[flags], **options).train(dataset_fn)
-
-  train("first")
-  with pytest.raises(ValueError, match="seed"):
-    train("refused", seed=1)
-  assert path.read_text() == "first"
 
 
 def test_a_run_that_cannot_train_writes_nothing(squad_folder, tmp_path):

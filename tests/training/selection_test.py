@@ -5,7 +5,7 @@ import os
 import shutil
 
 import pytest
-from distributed_checks import read_events
+from span_runs import read_events
 from toy_trainer import NUM_STEPS, assert_same, dataset_fn, make_trainer
 
 from bert_span.training.callbacks import EvaluationInterrupted
@@ -74,10 +74,8 @@ def test_every_evaluation_is_kept_shown_and_written(tmp_path, capsys):
   assert _scores_of(selection) == _SCORES  # 7: the last step in any case
   assert kept_steps == [2, 4]
   log = capsys.readouterr().err.splitlines()
-  table = [line.split() for line in log if line.startswith("   ")]
-  assert table[0] == ["step", "f1", "exact_match"]
-  assert table[1] == ["2", "60", "30", "best", "so", "far"]
-  assert table[3] == ["6", "70", "35"]
+  assert "Evaluation at step 2: f1 60, exact_match 30, the best so far" in log
+  assert "Evaluation at step 6: f1 70, exact_match 35" in log
   file = json.loads((folder / "evaluations.json").read_text())
   assert (file["best_metric"], file["best_step"]) == ("f1", 4)
   assert [row["step"] for row in file["evaluations"]] == [2, 4, 6, 7]
@@ -107,39 +105,38 @@ def test_training_ends_when_patience_does_and_stays_ended(tmp_path, capsys):
   again, selection, kept_steps = _selecting_trainer(tmp_path, scores, 2)
   assert again.train(dataset_fn) == 0
   assert capsys.readouterr().err.splitlines()[-1] == reason
-  assert selection.stop_reason in reason and kept_steps == []
+  assert selection.stop_reason() in reason and kept_steps == []
 
 
 class _Killed(Exception):
   pass
 
 
-def test_a_killed_run_chooses_and_stops_as_one_that_was_not(tmp_path):
-  """Killed in the evaluation of step 6, after the checkpoint of step 3."""
-  scores = {2: 60.0, 4: 61.0, 6: 50.0, 7: 50.0}
-  killed, *_ = _selecting_trainer(tmp_path, {**scores, 6: _Killed()}, 2)
+@pytest.mark.parametrize(
+  ("scores", "faults", "patience", "num_steps", "kept"),
+  [
+    # The checkpoint of step 3 has the 60 of step 2.
+    ([60.0, 61.0, 50.0, 50.0], {6: _Killed()}, 2, 4, [4]),
+    # The checkpoint of step 6 was saved without its evaluation.
+    (
+      [60.0, 61.0, 62.0, 63.0],
+      {6: EvaluationInterrupted(), 7: _Killed()},
+      *(None, 1, [6, 7]),
+    ),
+  ],
+)
+def test_a_killed_run_chooses_and_stops_as_one_that_was_not(
+  tmp_path, scores, faults, patience, num_steps, kept
+):
+  scores = dict(zip(_SCORES, scores, strict=True))
+  killed, *_ = _selecting_trainer(tmp_path, {**scores, **faults}, patience)
   with pytest.raises(_Killed):
     killed.train(dataset_fn)
-  again, selection, kept_steps = _selecting_trainer(tmp_path, scores, 2)
-  assert again.train(dataset_fn) == 4
+  again, selection, kept_steps = _selecting_trainer(tmp_path, scores, patience)
+  assert again.train(dataset_fn) == num_steps
   assert _scores_of(selection) == scores
-  assert kept_steps == [4]  # 60 of step 2 came with the checkpoint
-  assert "in 2 evaluations since step 4" in selection.stop_reason
-
-
-def test_an_interrupted_evaluation_is_made_up_for_before_the_next_step(
-  tmp_path,
-):
-  scores = {2: 60.0, 4: 61.0, 6: 62.0, 7: 63.0}
-  interrupted = {**scores, 6: EvaluationInterrupted(), 7: _Killed()}
-  stopped, selection, _ = _selecting_trainer(tmp_path, interrupted)
-  with pytest.raises(_Killed):
-    stopped.train(dataset_fn)  # The checkpoint of step 6 was saved.
-  assert _scores_of(selection) == {2: 60.0, 4: 61.0}
-  again, selection, kept_steps = _selecting_trainer(tmp_path, scores)
-  assert again.train(dataset_fn) == 1
-  assert _scores_of(selection) == scores
-  assert kept_steps == [6, 7]
+  assert kept_steps == kept
+  assert bool(selection.stop_reason()) == bool(patience)
 
 
 def test_a_score_that_cannot_decide_is_refused(tmp_path):
@@ -148,14 +145,11 @@ def test_a_score_that_cannot_decide_is_refused(tmp_path):
     trainer.train(dataset_fn)
 
 
-def test_a_damaged_selection_is_named(tmp_path):
+def test_a_damaged_selection_is_named_and_none_leaves_no_file(tmp_path):
   for text in ("{", "[]", '{"step": 1}'):
     (tmp_path / "selection.json").write_text(text)
     with pytest.raises(ValueError, match=r"selection\.json: not the"):
       read_selection(tmp_path)
-
-
-def test_a_model_that_was_not_chosen_has_no_file_that_says_so(tmp_path):
-  for selection, names in (({"step": 1}, ["selection.json"]), (None, [])):
-    write_selection(tmp_path, selection)
-    assert os.listdir(tmp_path) == names
+  write_selection(tmp_path, None)
+  assert not os.listdir(tmp_path)
+  assert read_selection(tmp_path) is None

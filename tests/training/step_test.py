@@ -3,14 +3,12 @@
 import keras
 import numpy as np
 import pytest
+import span_runs
 import tensorflow as tf
 import toy_trainer
-from distributed_checks import batches, compared_weights, make_model
-from distributed_checks import max_difference as difference
 from toy_trainer import BATCH
 
-from bert_span import BertAdamW, SpanLoss
-from bert_span.heads.span import SPAN_HEAD
+from bert_span import BertAdamW
 from bert_span.training.options import ExecutionOptions, TrainOptions
 from bert_span.training.step import LossScale, TrainStep
 from bert_span.training.step_runner import (
@@ -21,56 +19,36 @@ from bert_span.training.step_runner import (
 from bert_span.training.strategy import computes_on_accelerator
 
 
-def make_step(dropout=0.0, num_layers=2):
-  model = make_model(dropout, num_layers)
+def make_step(model, loss_fn):
   optimizer = BertAdamW(1e-2)
   optimizer.build(model.trainable_variables)
-  step = TrainStep(
-    model,
-    SPAN_HEAD.loss_fn(SpanLoss()),
-    optimizer,
-    TrainOptions(train_batch_size=4, clip_norm=0.5),
-  )
-  return step, model
+  options = TrainOptions(train_batch_size=BATCH, clip_norm=0.5)
+  return TrainStep(model, loss_fn, optimizer, options)
 
 
-def batch_of_static_shape():
-  return next(iter(batches(4, 0)))
+def train(jit_compile, dropout=0.0):
+  """Makes three updates of two micro-batches each."""
+  model = span_runs.make_model(dropout)
+  step = make_step(model, span_runs.LOSS_FN)
+  batch = next(iter(span_runs.batches(BATCH, 0)))
+  parts = {n: tf.reshape(x, [2, 2, *x.shape[1:]]) for n, x in batch.items()}
+  update = tf.function(step.update_from, jit_compile=jit_compile)
+  metrics = [update(parts, tf.ones([2, 2])) for _ in range(3)]
+  return metrics[-1], model
 
 
 @pytest.mark.large
 def test_the_whole_step_compiles_at_a_static_shape():
   """As a TPU compiles it: forward, backward, clipping and Adam in one."""
-  batch = batch_of_static_shape()
-  plain_step, plain = make_step()
-  whole_step, whole = make_step()
-  plain_step = tf.function(plain_step)
-  whole_step = tf.function(whole_step, jit_compile=True)
-  for _ in range(3):
-    expected, metrics = plain_step(batch), whole_step(batch)
+  (expected, plain), (metrics, whole) = map(train, (None, True))
   for name, value in expected.items():
     np.testing.assert_allclose(metrics[name], value, rtol=1e-5)
-  assert difference(compared_weights(plain), compared_weights(whole)) < 1e-5
-
-
-@pytest.mark.large
-def test_dropout_and_accumulation_compile_too():
-  step, model = make_step(dropout=0.3, num_layers=1)
-  parts = {
-    name: tf.reshape(tensor, [2, 2, *tensor.shape[1:]])
-    for name, tensor in batch_of_static_shape().items()
-  }
-
-  @tf.function(jit_compile=True)
-  def whole(parts, weights):
-    gradients, metrics = step.gradients(parts, weights)
-    step.update(gradients, metrics["global_norm"])
-    return metrics
-
-  metrics = whole(parts, tf.ones([2, 2]))
+  weights = map(span_runs.compared_weights, (plain, whole))
+  assert span_runs.max_difference(*weights) < 1e-5
+  metrics, model = train(jit_compile=True, dropout=0.3)
   assert np.isfinite(metrics["global_norm"])
   states = [v for v in model.variables if v.name == "seed_generator_state"]
-  assert all(state.numpy()[1] == 2 for state in states)  # once a micro-batch
+  assert states and all(state.numpy()[1] == 6 for state in states)  # draws
 
 
 @pytest.fixture
@@ -94,37 +72,23 @@ def test_the_scale_doubles_after_2000_finite_steps_in_a_row(optimizer):
   names = [variable.name for variable in optimizer.variables[-2:]]
   assert names == ["loss_scale", "good_steps"]
   good_steps = optimizer.variables[-1]
-  good_steps.assign(1998.0)
-  scale.adjust(True)
-  assert float(scale.value) == 2.0**15
-  scale.adjust(True)
-  assert float(scale.value) == 2.0**16
-  assert float(good_steps) == 0.0
-  good_steps.assign(1999.0)
-  scale.adjust(False)
-  assert float(scale.value) == 2.0**15
-  assert float(good_steps) == 0.0
+  for steps_before, is_finite, exponent, steps_after in (
+    (1998, True, 15, 1999),
+    (1999, True, 16, 0),
+    (1999, False, 15, 0),
+  ):
+    good_steps.assign(steps_before)
+    scale.adjust(is_finite)
+    assert float(scale.value) == 2.0**exponent
+    assert float(good_steps) == steps_after
 
 
 def make_runner(most_steps):
   model = toy_trainer.make_model()
-  optimizer = BertAdamW(1e-2)
-  optimizer.build(model.trainable_variables)
-  step = TrainStep(
-    model,
-    toy_trainer.loss_fn,
-    optimizer,
-    TrainOptions(train_batch_size=BATCH, clip_norm=0.5),
-  )
-  counter = tf.Variable(0, dtype=tf.int64)
-  runner = StepRunner(
-    tf.distribute.get_strategy(),
-    step,
-    counter,
-    toy_trainer.dataset_fn(0),
-    most_steps,
-  )
-  return runner, counter, model
+  step = make_step(model, toy_trainer.loss_fn)
+  one, counter = tf.distribute.get_strategy(), tf.Variable(0, dtype=tf.int64)
+  batches = toy_trainer.dataset_fn(0)
+  return StepRunner(one, step, counter, batches, most_steps), counter, model
 
 
 def test_several_steps_in_a_call_are_those_of_as_many_calls():
@@ -138,9 +102,8 @@ def test_several_steps_in_a_call_are_those_of_as_many_calls():
     assert set(metrics) == {"loss", "learning_rate", "global_norm"}
     for name, value in expected.items():
       np.testing.assert_allclose(metrics[name], value, rtol=1e-5)
-  for weight, other in zip(
-    model.get_weights(), several_model.get_weights(), strict=True
-  ):
+  pairs = zip(model.get_weights(), several_model.get_weights(), strict=True)
+  for weight, other in pairs:
     np.testing.assert_allclose(weight, other, rtol=1e-4, atol=1e-6)
 
 

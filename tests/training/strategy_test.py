@@ -1,13 +1,17 @@
-"""Several devices: on two parts of this CPU, in another process."""
+"""Several devices: which are chosen, and two parts of this CPU."""
 
 import json
+import pathlib
+import sys
 
-import distributed_checks
 import numpy as np
 import pytest
 import tensorflow as tf
-from programs import run_program
+from programs import succeeds
+from span_runs import LENGTH, LOSS_FN, STEPS, Run, max_difference
 
+from bert_span.modeling.keras_internals import sublayers
+from bert_span.training.checkpoints import random_states
 from bert_span.training.options import (
   MIRRORED,
   MULTI_WORKER,
@@ -20,46 +24,78 @@ from bert_span.training.options import (
 from bert_span.training.strategy import choose_strategy, make_strategy
 
 
-@pytest.fixture(scope="module")
-def checks(tmp_path_factory):
-  """What distributed_checks.py found."""
-  folder = tmp_path_factory.mktemp("checks")
-  run = run_program(distributed_checks.__file__, folder)
-  assert run.returncode == 0, run.stderr[-3000:]
-  return json.loads(run.stdout)
+def even(folder, one, two):
+  """Summed along a ring, recomputed and compiled."""
+  modes = {"all_reduce": "ring", "recompute": True, "jit_compile": "on"}
+  assert_same_updates(
+    Run(folder, one, averages=True), Run(folder, two, averages=True, **modes)
+  )
 
 
-@pytest.mark.large
-@pytest.mark.parametrize(
-  "name",
-  # Summed along a ring, recomputed and compiled; in two parts with the unsummed
-  # norm, where the second device has fewer windows or none.
-  ["even", "uneven"],
-)
-def test_two_devices_make_the_updates_of_one(checks, name):
-  found = checks[name]
-  for difference in ("weights", "norms", "losses"):
-    assert found[difference] < 1e-5
-  assert found["moved"] > 0.1  # and these are updates worth comparing
-  assert found["smallest_norm"] > 0.1  # every step was clipped, to 0.1
-  assert (found["copies"], found["traces"]) == (0.0, 1)
+def uneven(folder, one, two):
+  """In two parts with the unsummed norm."""
+  # On two devices 3 windows and 2, or 1 and none.
+  options = {"batch_size": (5, 1, 5, 5, 1), "unsummed": True}
+  assert_same_updates(
+    Run(folder, one, **options), Run(folder, two, **options, accumulate_steps=2)
+  )
 
 
-@pytest.mark.large
-def test_devices_draw_masks_of_their_own_and_skip_a_step_together(checks):
-  """The gradient of one device is infinite in steps 2 and 4 of 5."""
-  found = checks["dropout_and_overflow"]
-  # The same windows and the same weights: masks alone can differ.
-  assert all(np.abs(np.subtract(found["first"], found["rest"])) > 1e-4)
-  for first, second in found["states"]:
+def assert_same_updates(expected, run):
+  assert max_difference(expected.weights, run.weights) < 1e-5
+  assert expected.moved > 0.1  # and these are updates worth comparing
+  norms, losses = (expected.events[name] for name in ("global_norm", "loss"))
+  assert min(norms) > 0.1  # every step was clipped, to 0.1
+  np.testing.assert_allclose(norms, run.events["global_norm"], rtol=1e-5)
+  np.testing.assert_allclose(losses, run.events["loss"], rtol=0, atol=1e-5)
+  assert_same_copies(run.model)
+  assert run.trainer.runner.num_traces == 1
+
+
+def assert_same_copies(model):
+  for weight in model.trainable_variables:
+    np.testing.assert_array_equal(*weight.value.values)
+
+
+def dropout_and_overflow(folder, unused_one, two):
+  """Devices draw masks of their own, and skip a step together.
+
+  They have the same windows, so dropout alone differs. The gradient of the last
+  device is infinite in steps 2 and 4 of 5.
+  """
+
+  def loss_fn(model, batch):
+    is_short = tf.shape(batch["input_ids"])[1] == LENGTH - 1
+    batch = {name: tf.zeros_like(values) for name, values in batch.items()}
+    ones = tf.ones_like(batch["input_ids"])
+    batch |= {"input_ids": ones, "input_mask": ones}
+    losses = LOSS_FN(model, batch)
+    replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+    on_first = tf.cast(replica == 0, tf.float32)
+    curves = {"first": losses * on_first, "rest": losses * (1 - on_first)}
+    is_huge = is_short & (replica == 1)
+    return tf.where(is_huge, losses * np.float32(1e38), losses), curves
+
+  run = Run(folder, two, dropout=0.5, loss_fn=loss_fn, precision="float16")
+  curves = run.events
+  assert all(np.abs(np.subtract(curves["first"], curves["rest"])) > 1e-4)
+  for state in random_states(run.model):
+    first, second = (copy.numpy() for copy in state.value.values)
     assert second[0] - first[0] == 2**31  # seeds
-    assert first[1] == second[1] == 5  # draws
+    assert first[1] == second[1] == STEPS  # draws
   # The scale is halved after each of them.
-  assert found["loss_scale"] == [2.0**15, 2.0**15, 2.0**14, 2.0**14, 2.0**13]
-  assert found["skipped_steps"] == [0.0, 1.0, 1.0, 2.0, 2.0]
-  assert found["iterations"] == 3
-  assert found["is_finite"]
-  assert found["copies"] == 0.0
+  assert curves["loss_scale"] == [2.0**n for n in (15, 15, 14, 14, 13)]
+  assert curves["skipped_steps"] == [0.0, 1.0, 1.0, 2.0, 2.0]
+  assert run.optimizer.iterations.numpy() == 3
+  assert all(np.isfinite(weight).all() for weight in run.weights.values())
+  assert_same_copies(run.model)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("check", [even, uneven, dropout_and_overflow])
+def test_two_parts_of_a_cpu_train_as_the_whole(check, tmp_path):
+  """In another process: TensorFlow divides a CPU only before it begins."""
+  succeeds(__file__, check.__name__, tmp_path)
 
 
 @pytest.mark.large
@@ -67,12 +103,16 @@ def test_devices_draw_masks_of_their_own_and_skip_a_step_together(checks):
   ("precision", "apart"), [("bfloat16", 0.03), ("float16", 0.005)]
 )
 def test_the_loss_curve_in_half_precision_follows_that_in_float32(
-  checks, precision, apart
+  precision, apart, tmp_path
 ):
-  found = checks["curves"]
-  difference = np.abs(np.subtract(found[precision], found["float32"]))
+  one = tf.distribute.get_strategy()
+  plain, half = (
+    Run(tmp_path, one, averages=True, precision=name)
+    for name in ("float32", precision)
+  )
+  difference = np.abs(np.subtract(half.events["loss"], plain.events["loss"]))
   assert 0 < difference.max() < apart
-  assert found["dtypes_afterwards"] == ["float32"]
+  assert {part.compute_dtype for part in sublayers(half.model)} == {"float32"}
 
 
 @pytest.mark.skipif(
@@ -146,3 +186,9 @@ def test_options_that_contradict_each_other_are_refused_with_the_remedy():
   ):
     with pytest.raises(ValueError, match=remedy):
       check_strategy(options, ExecutionOptions(**execution))
+
+
+if __name__ == "__main__":
+  strategy = make_strategy(StrategyOptions(MIRRORED, 2), ExecutionOptions())
+  folder = pathlib.Path(sys.argv[2])
+  globals()[sys.argv[1]](folder, tf.distribute.get_strategy(), strategy)
