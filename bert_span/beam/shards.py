@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from bert_span.answers.prediction_files import write_rows
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.storage.files import file_sha256
+from bert_span.storage.files import file_sha256, read_json_object
 from bert_span.storage.options import check_same_options
 
 
@@ -67,7 +67,8 @@ def start_or_continue(directory, options):
   path = os.path.join(directory, "job.json")
   if tf.io.gfile.exists(path):
     # As JSON gives them back: lists instead of tuples.
-    check_same_options(path, json.loads(json.dumps(options)))
+    options = json.loads(json.dumps(options))
+    check_same_options(path, read_json_object(path), options)
     return
   tf.io.gfile.makedirs(directory)
   write_json_atomically(path, options)

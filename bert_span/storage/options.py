@@ -15,8 +15,6 @@ import operator
 import types
 import typing
 
-from bert_span.storage.files import read_json_object
-
 REQUIRED = dataclasses.MISSING
 # The greatest whole number of an option without a maximum: TensorFlow's sizes
 # and positions are int32.
@@ -114,17 +112,8 @@ def option_type(field):
   return kind, True
 
 
-def check_same_options(path, options, saved=None):
-  """Raises ValueError unless a run continues with its start's options.
-
-  They are in the JSON file `path`, or in `saved`.
-  """
-  try:
-    saved = saved or read_json_object(path)
-  except ValueError as error:
-    raise ValueError(
-      f"{error} Use another --output_dir, or empty this one to start again."
-    ) from error
+def check_same_options(path, saved, options):
+  """Raises ValueError unless a run of `path` continues with its options."""
   changes = differences(saved, options)
   if changes:
     raise ValueError(

@@ -122,20 +122,16 @@ class RunCheckpoints:
 
   def _restore(self, path):
     """Restores a checkpoint and returns True; False if it is damaged."""
-    options_path = tf.io.gfile.join(self.output_dir, OPTIONS_FILE)
     try:
       reader = tf.train.load_checkpoint(path)
-      if reader.has_tensor(_OPTIONS_KEY):
-        saved = json.loads(reader.get_tensor(_OPTIONS_KEY))
-        check_same_options(path, self.options, saved)
-      elif tf.io.gfile.exists(options_path):  # Of version 0.1.0.
-        check_same_options(options_path, self.options)
-      else:
+      if not reader.has_tensor(_OPTIONS_KEY):
         raise ValueError(
           f"{path} is a checkpoint of another program. Use another "
           "--output_dir; to begin with its weights, pass it as "
           "--init_checkpoint."
         )
+      saved = json.loads(reader.get_tensor(_OPTIONS_KEY))
+      check_same_options(path, saved, self.options)
       self._check_shapes(path, reader.get_variable_to_shape_map())
       self._checkpoint.restore(path)
     except _NO_DAMAGE:

@@ -13,8 +13,6 @@ from toy_trainer import (
   make_trainer,
 )
 
-from bert_span.training import checkpoints
-
 
 @pytest.fixture(scope="module")
 def finished_run(tmp_path_factory):
@@ -110,13 +108,3 @@ def test_a_spoiled_list_of_checkpoints_is_written_anew(finished, capsys):
     path.unlink()
   (output_dir / "checkpoint").write_bytes(b"")
   assert _restore(output_dir)[0] is None
-
-
-def test_version_0_1_0_wrote_the_options_beside_its_checkpoints(
-  finished, monkeypatch
-):
-  output_dir, expected = finished
-  monkeypatch.setattr(checkpoints, "_OPTIONS_KEY", "none")
-  assert_same(all_values(_restore(output_dir)[1]), expected)
-  with pytest.raises(ValueError, match=r"options\.json.*seed was 0, is now 1"):
-    _restore(output_dir, seed=1)
