@@ -21,11 +21,8 @@ _OPENVINO_TOLERANCE = {"none": 1e-4, "float16": 1e-4, "dynamic": 0.5}
 @pytest.fixture(params=["none", "float16", "dynamic"])
 def file(request):
   """Arguments of `exported_tflite`."""
-  quantization = request.param
-  return {
-    "quantization": quantization,
-    "dynamic_length": quantization != "none",
-  }
+  is_dynamic = request.param != "none"
+  return {"quantization": request.param, "dynamic_length": is_dynamic}
 
 
 @pytest.fixture
