@@ -25,6 +25,7 @@ TEXT_FILE = {
 }
 
 
+@functools.cache
 def exported_tflite(
   head=SPAN_HEAD,
   quantization="none",
@@ -36,24 +37,9 @@ def exported_tflite(
 
   Questions may be unanswerable. `decoder` has other decoding options.
   """
-  # One file for equal arguments, whichever of them a test names.
-  return _exported(
-    *(head, quantization, dynamic_length, with_tokenizer),
-    tuple(decoder.items()),
-  )
-
-
-@functools.cache
-def opened_tflite(**file):
-  """The extractor of an `exported_tflite`, whose graphs are traced once."""
-  return open_tflite(exported_tflite(**file)[0])
-
-
-@functools.cache
-def _exported(head, quantization, dynamic_length, with_tokenizer, decoder):
   extractor = shared_extractor(version_2=True, head=head)
   if decoder:
-    options = dataclasses.replace(extractor.decoder_options, **dict(decoder))
+    options = dataclasses.replace(extractor.decoder_options, **decoder)
     parts = extractor.model, VOCABULARY, True, extractor.window_options
     extractor = SpanExtractor(*parts, options)
   path = new_folder() / "tiny.tflite"
@@ -62,6 +48,12 @@ def _exported(head, quantization, dynamic_length, with_tokenizer, decoder):
   )
   path.write_bytes(tflite_export.tflite_content(extractor, options))
   return str(path), extractor
+
+
+@functools.cache
+def opened_tflite(**file):
+  """The extractor of an `exported_tflite`, whose graphs are traced once."""
+  return open_tflite(exported_tflite(**file)[0])
 
 
 def parsed(path):
@@ -89,12 +81,3 @@ def with_nan_weights(path):
     if buffer.data is not None and len(buffer.data) == 4 * 32 * 16:
       buffer.data = np.full(32 * 16, np.nan, np.float32).view(np.uint8)
   return with_files_of(path, tflite_file.pack(model))
-
-
-def damaged(path, folder):
-  """The path of a copy with zeros in the model."""
-  content = bytearray(pathlib.Path(path).read_bytes())
-  content[100:140] = bytes(40)
-  copy = folder / "damaged.tflite"
-  copy.write_bytes(content)
-  return copy

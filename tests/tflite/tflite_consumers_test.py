@@ -21,8 +21,8 @@ _OPENVINO_TOLERANCE = {"none": 1e-4, "float16": 1e-4, "dynamic": 0.5}
 @pytest.fixture(params=["none", "float16", "dynamic"])
 def file(request):
   """Arguments of `exported_tflite`."""
-  is_dynamic = request.param != "none"
-  return {"quantization": request.param, "dynamic_length": is_dynamic}
+  other = {"quantization": request.param, "dynamic_length": True}
+  return {} if request.param == "none" else other
 
 
 @pytest.fixture
@@ -86,4 +86,4 @@ def test_openvino_gives_the_logits_of_tf_lite(file, check_as_tf_lite):
     found = compiled(inputs).to_dict().items()
     return {key.get_any_name(): values for key, values in found}
 
-  check_as_tf_lite(run, _OPENVINO_TOLERANCE[file["quantization"]])
+  check_as_tf_lite(run, _OPENVINO_TOLERANCE[file.get("quantization", "none")])

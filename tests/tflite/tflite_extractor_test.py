@@ -5,7 +5,7 @@ import random
 import zipfile
 
 import pytest
-from exported_tflite import TEXT_FILE, damaged, exported_tflite, opened_tflite
+from exported_tflite import TEXT_FILE, exported_tflite, opened_tflite
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
@@ -158,12 +158,16 @@ def test_flipped_bits_of_the_packed_files_are_refused(tmp_path):
 
 def test_a_damaged_or_another_kind_of_file_is_refused(tmp_path):
   """A runtime would end the process on a damaged file."""
+  copy = tmp_path / "damaged.tflite"
   for kind, other, file in (
     (TFLiteSpanExtractor, TFLiteTextExtractor, {}),
     (TFLiteTextExtractor, TFLiteSpanExtractor, TEXT_FILE),
   ):
     path, _ = exported_tflite(**file)
+    content = bytearray(pathlib.Path(path).read_bytes())
+    content[100:140] = bytes(40)  # in the model
+    copy.write_bytes(content)
     with pytest.raises(ValueError, match=r"damaged\.tflite is damaged"):
-      kind(damaged(path, tmp_path))
+      kind(copy)
     with pytest.raises(ValueError, match=kind.__name__):
       other(path)
