@@ -33,9 +33,7 @@ _LITERT = "ai_edge_litert"
 
 
 def open_tflite(path, *args, **kwargs):
-  """A `TFLiteTextExtractor` if the tokenizer is in the file, or else a
-  `TFLiteSpanExtractor`; arguments as of the latter.
-  """
+  """Opens a file with or without a tokenizer, see `TFLiteSpanExtractor`."""
   return _kind_of(tflite_file.read_span_config(path))(path, *args, **kwargs)
 
 
