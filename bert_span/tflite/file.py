@@ -31,18 +31,14 @@ _OWN_FIELDS = {
 }
 _EXPORT_AGAIN = "Export the model again with export.export_tflite."
 
+# From the bytes of a TFLite file to a `ModelT`, and back.
+parse = flatbuffer_utils.convert_bytearray_to_object
 pack = flatbuffer_utils.convert_object_to_bytearray
 
 
 def is_tflite(path):
   """Whether a path is one of a TFLite file, by its suffix."""
   return os.fspath(path).endswith(".tflite")
-
-
-def parse(content):
-  """Parses the bytes of a TFLite file to a `ModelT`; `pack` is the inverse."""
-  _check_identifier(content, "The content")
-  return flatbuffer_utils.convert_bytearray_to_object(content)
 
 
 def op_counts(model):
@@ -98,7 +94,12 @@ def with_files(content, files):
 def read_files(path):
   """Returns the files that `with_files` appended, name to bytes."""
   with open(path, "rb") as file:
-    _check_identifier(file.read(8), path)
+    identifier = file.read(8)[4:]
+  if identifier != b"TFL3":
+    raise ValueError(
+      f"{path} is not a TFLite file: bytes 4 to 8 are not TFL3. Received: "
+      f"{identifier}. {_EXPORT_AGAIN}"
+    )
   files = {}
   for name in (span_config.CONFIG_FILE, VOCABULARY_FILE):
     try:
@@ -163,12 +164,4 @@ def check_unchanged(path, config):
     raise ValueError(
       f"{path} is damaged: its model is not the exported one. Copy the file "
       f"again. {_EXPORT_AGAIN}"
-    )
-
-
-def _check_identifier(content, name):
-  if content[4:8] != b"TFL3":
-    raise ValueError(
-      f"{name} is not a TFLite file: bytes 4 to 8 are not TFL3. Received: "
-      f"{bytes(content[4:8])!r}. {_EXPORT_AGAIN}"
     )

@@ -23,8 +23,6 @@ import itertools
 import json
 import sys
 
-import numpy as np
-
 from bert_span.answers.decoding.predictions import answer_of
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import write_text_atomically
@@ -77,18 +75,12 @@ def write_port_vectors(tflite_path, examples, path):
     **{name: config[name] for name in ("do_lower_case", "window", "decoder")},
     "vectors": [],
   }
-  batches = []
-  predictions = list(extractor.predict(examples, on_logits=batches.append))
-  windows = (
-    [
-      _window(batch, row)
-      for row in np.flatnonzero(batch.windows["example_index"] == index)
-    ]
-    for batch in batches
-    for index in range(len(batch.examples))
-  )
   lines = []
-  for example, found in zip(examples, predictions, strict=True):
+  for example in examples:
+    batches = []
+    (found,) = extractor.predict([example], on_logits=batches.append)
+    (batch,) = batches
+    num_windows = len(batch.windows["example_index"])
     lists = extractor.head.lists_of(found, n_best=sys.maxsize)
     answer = {**answer_of(found)._asdict(), "null_odds": found.null_odds}
     for name, entries in lists.items():
@@ -98,7 +90,7 @@ def write_port_vectors(tflite_path, examples, path):
       "context": example.context,
       "question_tokens": _tokens(extractor, example.question),
       "context_tokens": _tokens(extractor, example.context),
-      "windows": next(windows),
+      "windows": [_window(batch, row) for row in range(num_windows)],
       "answer": answer,
     }
     lines.append(json.dumps(vector))

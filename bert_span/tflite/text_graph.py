@@ -60,17 +60,14 @@ class TextGraph:
     is_window = tf.range(tf.size(windows["example_index"])) < num_windows
     windows["is_max_context"] &= is_window[:, tf.newaxis]
     logits = self._logits(windows, num_windows)
-    options = self._options
+    options, examples = self._options, windows["example_index"]
     found, of_windows, log_sums = read_windows(
       windows, *logits, options, dtype=tf.float32
     )
-    spans = distinct_entries(
-      found, self._tokenizer.bytes_of(context), options.n_best_size
-    )
+    context_bytes = self._tokenizer.bytes_of(context)
+    spans = distinct_entries(found, context_bytes, options.n_best_size)
     null = null_entry(num_windows, of_windows)
-    columns = answer_columns(
-      spans, null, windows["example_index"], log_sums, options
-    )
+    columns = answer_columns(spans, null, examples, log_sums, options)
     # Offsets are in bytes here.
     return {
       name.replace("char_", "byte_"): values for name, values in columns.items()
@@ -88,21 +85,18 @@ class TextGraph:
       length = tf.minimum(multiple * LENGTH_MULTIPLE, self._max_seq_length)
     missing = [[0, 0], [0, self._max_seq_length - length]]
     rows = tf.range(tf.size(windows["example_index"]))
+    is_token = tf.cast(windows["input_mask"], tf.bool)
 
     def run_window(index, *logits):
       ids, mask, segments = (
-        tf.gather(windows[name], index[tf.newaxis])
+        tf.gather(windows[name], index[tf.newaxis])[:, :length]
         for name in ("input_ids", "input_mask", "segment_ids")
       )
-      is_real = tf.cast(mask, tf.bool) & (rows == index)[:, tf.newaxis]
       outputs = self._model(
-        {
-          "token_ids": ids[:, :length],
-          "padding_mask": mask[:, :length],
-          "segment_ids": segments[:, :length],
-        }
+        {"token_ids": ids, "padding_mask": mask, "segment_ids": segments}
       )
       found = (outputs["start_logits"], outputs["end_logits"])
+      is_real = is_token & (rows == index)[:, tf.newaxis]
       return index + 1, *(
         tf.where(is_real, tf.pad(row, missing), values)
         for row, values in zip(found, logits, strict=True)
@@ -160,19 +154,14 @@ def distinct_entries(candidates, context_bytes, n_best_size):
   """
   num_candidates = tf.size(candidates.char_start)
   # One more candidate, since TFLite cannot sort an empty tensor.
-  padded = Candidates(
-    *(
-      tf.concat([column, tf.zeros([1], column.dtype)], 0)
-      for column in candidates
-    )
-  )
+  padded = Candidates(*(tf.pad(column, [[0, 1]]) for column in candidates))
   is_real = tf.range(num_candidates + 1) < num_candidates
   score = tf.where(is_real, padded.score, tf.float32.min)
   # Of equal scores the lower row comes first, as in a stable sort.
   order = tf.math.top_k(score, k=num_candidates + 1).indices
   ranked = Candidates(*(tf.gather(column, order) for column in padded))
   starts, ends = ranked.char_start, ranked.char_end
-  context_bytes = tf.concat([context_bytes, [0]], 0)
+  context_bytes = tf.pad(context_bytes, [[0, 1]])
   # As many as in the longest candidate; shorter ones are padded with -1.
   offsets = tf.range(tf.reduce_max(ends - starts) + 1)[tf.newaxis]
 
@@ -198,13 +187,8 @@ def distinct_entries(candidates, context_bytes, n_best_size):
   _, count, rows = tf.while_loop(has_room, add, start)
   is_entry = tf.range(n_best_size) < count
   columns = [tf.gather(column, rows) for column in ranked[2:]]
-  return Entries(
-    *(
-      tf.where(is_entry, column, tf.zeros_like(column))[tf.newaxis]
-      for column in columns
-    ),
-    count=count[tf.newaxis],
-  )
+  columns = [tf.where(is_entry, x, tf.zeros_like(x)) for x in columns]
+  return Entries(*(x[tf.newaxis] for x in (*columns, count)))
 
 
 def null_entry(num_windows, of_windows):

@@ -14,9 +14,13 @@ from bert_span.answers.window_logits import (
   WindowDecoder,
   WindowLogits,
 )
-from bert_span.data.window_batches import INPUT_SPECS, window_batches
+from bert_span.data.window_batches import (
+  INPUT_SPECS,
+  example_arrays,
+  window_batches,
+)
 from bert_span.heads import find_head
-from bert_span.storage.json_fields import encodable
+from bert_span.squad.example import SquadExample
 from bert_span.storage.options import differences, options_from_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
@@ -29,9 +33,7 @@ _LITERT = "ai_edge_litert"
 
 
 def open_tflite(path, *args, **kwargs):
-  """A `TFLiteTextExtractor` if the tokenizer is in the file, or else a
-  `TFLiteSpanExtractor`; arguments as of the latter.
-  """
+  """Opens a file with or without a tokenizer, see `TFLiteSpanExtractor`."""
   return _kind_of(tflite_file.read_span_config(path))(path, *args, **kwargs)
 
 
@@ -181,8 +183,16 @@ class TFLiteTextExtractor(_TFLiteExtractor):
       )
     for example in examples:
       columns = self.columns(example.question, example.context)
-      columns = _in_characters(columns, example.context)
-      yield from predictions_of([example], columns)
+      # UTF-8: bytes from 0x80 to 0xBF continue a character.
+      (context,) = example_arrays([example])["context"]
+      begins = (np.frombuffer(context, np.uint8) & 0xC0) != 0x80
+      characters = np.concatenate([[0], np.cumsum(begins)])
+      in_characters = {
+        name.replace("byte_", "char_"): characters[values]
+        for name, values in columns.items()
+        if "byte_" in name
+      }
+      yield from predictions_of([example], columns | in_characters)
 
   def columns(self, question, context):
     """Returns the outputs of the file, see `TextGraph`, for two strings."""
@@ -190,10 +200,7 @@ class TFLiteTextExtractor(_TFLiteExtractor):
 
   def inputs(self, question, context):
     """Returns the inputs of the file for two strings."""
-    return {
-      name: np.array([encodable(text).encode("utf-8")], object)
-      for name, text in (("question", question), ("context", context))
-    }
+    return example_arrays([SquadExample("", question, context)])
 
 
 class TFLiteRunner:
@@ -211,13 +218,7 @@ class TFLiteRunner:
 
   def __call__(self, input_ids, input_mask, segment_ids):
     """The logits by name, float32 [seq_length, ..], of int32 [seq_length]."""
-    seq_length = len(input_ids)
-    if seq_length > self.max_length:
-      raise ValueError(
-        f"A window has at most {self.max_length} WordPieces in this TFLite "
-        f"file. Received: {seq_length}."
-      )
-    length = self.max_length
+    seq_length, length = len(input_ids), self.max_length
     if self._is_dynamic:
       multiple = -(-max(1, seq_length) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
       length = min(multiple, length)
@@ -268,17 +269,3 @@ def runtime_name(with_text_ops=False):
   """Returns the package whose runtime `make_interpreter` uses."""
   is_litert = not with_text_ops and importlib.util.find_spec(_LITERT)
   return _LITERT if is_litert else "tensorflow.lite"
-
-
-def _in_characters(columns, context):
-  """Converts the byte offsets of columns to character offsets."""
-  encoded = np.frombuffer(encodable(context).encode("utf-8"), np.uint8)
-  # UTF-8: bytes from 0x80 to 0xBF continue a character.
-  begins = (encoded & 0xC0) != 0x80
-  characters = np.concatenate([[0], np.cumsum(begins)])
-  converted = {
-    name.replace("byte_", "char_"): characters[values]
-    for name, values in columns.items()
-    if "byte_" in name
-  }
-  return {**columns, **converted}

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.serving.signatures import byte_offsets
+from bert_span.storage.files import read_bytes
 from bert_span.storage.json_fields import encodable
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.byte_tokenizer import CUSTOM_OPS, ByteTokenizer
@@ -35,8 +36,7 @@ def verify(path, extractor, examples, quantization):
   equal answers.
   """
   has_tokenizer = tflite_file.read_span_config(path)["tflite"]["with_tokenizer"]
-  with open(path, "rb") as file:
-    ops = tflite_file.op_counts(tflite_file.parse(file.read()))
+  ops = tflite_file.op_counts(tflite_file.parse(read_bytes(path)))
   tflite_file.check_ops(ops, CUSTOM_OPS if has_tokenizer else ())
   options = extractor.window_options, extractor.decoder_options
   candidate = open_tflite(path, *options, head=extractor.head)
@@ -137,8 +137,7 @@ def peak_arena_bytes(path, inputs, with_text_ops=False):
     path, plain_kernels=True, with_text_ops=with_text_ops
   )
   interpreter.get_signature_runner()(**inputs)
-  with open(path, "rb") as file:
-    model = tflite_file.parse(file.read())
+  model = tflite_file.parse(read_bytes(path))
   peak = 0
   for number, graph in enumerate(model.subgraphs):
     # Tensors of a loop that was not run have no size.
@@ -171,26 +170,19 @@ def compare_tokenizers(tokenizer, texts):
   `ByteTokenizer`; other, texts that differ otherwise; shown, the first that
   differ.
   """
-
-  @tf.function(input_signature=[tf.TensorSpec([1], tf.string)])
-  def expected(text):
-    tokens = tokenizer(text)
-    char_offsets = (tokens.char_starts, tokens.char_ends)
-    offsets = [part.values[tf.newaxis] for part in char_offsets]
-    starts, ends = byte_offsets(text, offsets)
-    return tokens.ids.values, starts[0], ends[0]
-
   byte_tokenizer = ByteTokenizer(tokenizer)
 
   @tf.function(input_signature=[tf.TensorSpec([1], tf.string)])
-  def given(text):
-    return tuple(part.values for part in byte_tokenizer(text))
+  def both_tokens(text):
+    ids, *char_offsets = (part.values for part in tokenizer(text))
+    offsets = byte_offsets(text, [x[tf.newaxis] for x in char_offsets])
+    expected = [ids, *(x[0] for x in offsets)]
+    return expected, [part.values for part in byte_tokenizer(text)]
 
   def compare(text):
     """Whether both agree, and the number of WordPieces."""
-    ours, others = expected(tf.constant([text])), given(tf.constant([text]))
-    is_equal = all(map(np.array_equal, ours, others))
-    return is_equal, int(tf.size(ours[0]))
+    expected, given = both_tokens(tf.constant([text]))
+    return all(map(np.array_equal, expected, given)), len(given[0])
 
   texts = list(dict.fromkeys(encodable(text) for text in texts))
   num_tokens, different = 0, []

@@ -8,12 +8,12 @@ from text_example import text_example
 
 from bert_span.beam.question_files import (
   BadRecord,
-  LocatedQuestion,
   QuestionFile,
   RecordLocation,
   find_question_files,
   read_questions,
 )
+from bert_span.squad.example import SquadExample
 
 _ROWS = [
   {"id": "a", "question": "Who?", "context": "Anna built the café."},
@@ -28,7 +28,7 @@ def squad_of(rows):
   return {"version": "1.1", "data": [{"title": "T", "paragraphs": paragraphs}]}
 
 
-def write(path, rows):
+def write(path, rows, **options):
   """Writes rows in the format of the path's ending."""
   if path.suffix == ".jsonl":
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -39,10 +39,10 @@ def write(path, rows):
       for row in rows:
         writer.write(text_example(row))
   else:
-    import pyarrow as pa
+    import pyarrow
     from pyarrow import parquet
 
-    parquet.write_table(pa.Table.from_pylist(rows), path)
+    parquet.write_table(pyarrow.Table.from_pylist(rows), path, **options)
 
 
 def read(path, questions=()):
@@ -50,15 +50,20 @@ def read(path, questions=()):
   return list(read_questions(file, questions))
 
 
+def check_bad(records, *parts):
+  """Checks that each record is bad, and that its reason has a part."""
+  for record, part in zip(records, parts, strict=True):
+    assert isinstance(record, BadRecord)
+    assert part in record.reason
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "json", "tfrecord", "parquet"])
 def test_every_format_gives_the_same_questions(tmp_path, ending):
   path = tmp_path / f"questions.{ending}"
   write(path, _ROWS)
-  found = read(path)
-  assert [record.location.number for record in found] == [1, 2]
-  examples = [record.example for record in found]
-  given = [(e.qas_id, e.question, e.context) for e in examples]
-  assert given == [tuple(row.values()) for row in _ROWS]
+  numbered = [(record.location.number, record.example) for record in read(path)]
+  examples = [SquadExample(*row.values()) for row in _ROWS]
+  assert numbered == list(enumerate(examples, 1))
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "tfrecord", "parquet"])
@@ -68,27 +73,25 @@ def test_a_passage_is_asked_each_question(tmp_path, ending):
   (one,) = read(path, ["Who?"])
   assert (one.example.qas_id, one.example.question) == ("p", "Who?")
   two = read(path, ["Who?", "When?"])
-  assert [r.example.qas_id for r in two] == ["p#0", "p#1"]
-  assert [r.location.question for r in two] == [0, 1]
+  places = [(r.example.qas_id, r.location.question) for r in two]
+  assert places == [("p#0", 0), ("p#1", 1)]
 
 
 def test_bad_lines_are_located_and_the_others_are_read(tmp_path):
   path = tmp_path / "a.jsonl"
-  good = json.dumps({"id": 7, "question": "q", "context": "c"})
   lines = [
-    *(good, "{", "", '{"id": "x", "question": "q"}'),
-    '{"id": "x", "question": 3, "context": "c"}',
-    *('{"id": "", "question": "q", "context": "c"}', "[1]"),
+    *(b'{"id": 7, "question": "q", "context": "c"}', b"{", b""),
+    *(b'{"id": "x", "question": "q"}', b'{"id": "x", "context": "c"}'),
+    b'{"id": "", "question": "q", "context": "c"}',
+    b'{"id": "x", "question": 3, "context": "c"}',
+    *(b"[1]", b'{"id": "\xff"}', b""),
   ]
-  path.write_bytes("\n".join(lines).encode() + b'\n{"id": "\xff"}\n')
-  first, *bad = read(path)
-  assert isinstance(first, LocatedQuestion)
-  assert first.example.qas_id == "7"
-  assert all(isinstance(record, BadRecord) for record in bad)
-  assert [record.location.number for record in bad] == [2, 4, 5, 6, 7, 8]
-  parts = ("JSON", "'context'", "'question'", "'id'", "object", "UTF-8")
-  for record, part in zip(bad, parts, strict=True):
-    assert part in record.reason
+  path.write_bytes(b"\n".join(lines))
+  good, *bad = read(path)
+  assert good.example == SquadExample("7", "q", "c")
+  assert [record.location.number for record in bad] == [2, *range(4, 10)]
+  fields = ("'context'", "'question'", "'id'", "'question'")
+  check_bad(bad, "JSON", *fields, "object", "UTF-8")
   assert (bad[0].content, bad[1].qas_id) == ("{", "x")
 
 
@@ -101,25 +104,20 @@ def test_a_bad_question_of_a_squad_file_leaves_the_others(tmp_path):
   path.write_text(json.dumps(squad))
   first, good, *rest = read(path)
   assert good.example.qas_id == "b"
-  parts = ("'question'", "'qas'", "'paragraphs'")
-  for bad, part in zip([first, *rest], parts, strict=True):
-    assert part in bad.reason
+  check_bad([first, *rest], "'question'", "'qas'", "'paragraphs'")
   path.write_text("[]")
-  (bad,) = read(path)
-  assert "list" in bad.reason
+  check_bad(read(path), "list")
 
 
 def test_bytes_that_are_no_text_are_a_bad_record(tmp_path):
   path = tmp_path / "a.tfrecord"
-  rows = [{**_ROWS[0], "context": b"\xff"}, _ROWS[1]]
-  write(path, rows)
-  with tf.io.TFRecordWriter(str(tmp_path / "b.tfrecord")) as writer:
+  with tf.io.TFRecordWriter(str(path)) as writer:
+    writer.write(text_example({**_ROWS[0], "context": b"\xff"}))
     writer.write(b"no example")
-  bad, good = read(path)
-  assert "'context' is not UTF-8" in bad.reason
+    writer.write(text_example(_ROWS[1]))
+  *bad, good = read(path)
+  check_bad(bad, "'context' is not UTF-8", "Not a tf.train.Example")
   assert good.example.qas_id == "b"
-  (bad,) = read(tmp_path / "b.tfrecord")
-  assert "Not a tf.train.Example" in bad.reason
 
 
 @pytest.mark.parametrize(
@@ -132,30 +130,26 @@ def test_a_cut_off_file_is_read_as_far_as_it_can_be(tmp_path, ending, ids):
   *good, bad = read(path)
   assert [record.example.qas_id for record in good] == ids
   assert bad.location == RecordLocation(str(path), len(ids) + 1)
-  assert "Damaged" in bad.reason
+  check_bad([bad], "Damaged")
 
 
 def test_a_damaged_page_of_a_parquet_file_costs_its_row_group(tmp_path):
-  import pyarrow as pa
   from pyarrow import parquet
 
   path = tmp_path / "a.parquet"
   rows = [{**_ROWS[0], "id": f"q{i}"} for i in range(9)]
   options = {"use_dictionary": False, "write_page_checksum": True}
-  table = pa.Table.from_pylist(rows)
-  parquet.write_table(table, path, row_group_size=3, **options)
+  write(path, rows, row_group_size=3, **options)
   column = parquet.ParquetFile(path).metadata.row_group(1).column(2)
   content = bytearray(path.read_bytes())
   end = column.data_page_offset + column.total_compressed_size
   content[end - 9 : end - 3] = b"\xff" * 6
   path.write_bytes(content)
-  found = read(path)
-  (bad,) = [record for record in found if isinstance(record, BadRecord)]
-  assert bad.location.number == 4 and "the rows 4 to 6" in bad.reason
-  good = [record for record in found if record is not bad]
-  assert [(r.location.number, r.example.qas_id) for r in good] == [
-    (i + 1, f"q{i}") for i in (0, 1, 2, 6, 7, 8)
-  ]
+  *_, third, bad, seventh, _, _ = read(path)
+  check_bad([bad], "the rows 4 to 6")
+  numbers = [record.location.number for record in (third, bad, seventh)]
+  assert numbers == [3, 4, 7]
+  assert seventh.example.qas_id == "q6"
 
 
 def test_files_are_found_once_and_in_order(tmp_path):

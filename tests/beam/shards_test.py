@@ -20,7 +20,7 @@ from bert_span.squad.example import SquadExample
 _LOCATION = RecordLocation("a.jsonl", 3)
 
 
-def test_the_id_alone_decides_the_shard():
+def test_the_id_decides_the_shard_or_else_the_location():
   shards = AnswerShards("out", 1000)
   # SHA-256 of the id, its first 8 bytes: the same in every process.
   shard = int(hashlib.sha256(b"q0").hexdigest()[:16], 16) % 1000
@@ -31,18 +31,24 @@ def test_the_id_alone_decides_the_shard():
     BadRecord(_LOCATION, "No context.", qas_id="q0"),
   ):
     assert shards.shard_of(record) == shard
-
-
-def test_without_an_id_the_location_decides():
-  shards = AnswerShards("out", 8)
+  # Without an id the location decides.
   bad = [BadRecord(RecordLocation("a", n), "Bad.") for n in range(800)]
-  found = [shards.shard_of(record) for record in bad]
+  found = [AnswerShards("out", 8).shard_of(record) for record in bad]
   assert all(60 < found.count(shard) < 140 for shard in range(8))
 
 
 def test_a_shard_is_done_once_its_answers_exist(tmp_path):
   shards = AnswerShards(str(tmp_path), 4)
+  # Unfinished files and those of other runs do not count.
+  for name in (
+    "answers-00001-of-00004.jsonl.0123abcd.tmp",
+    "answers-00001-of-00005.jsonl",
+    "answers-00001-of-00004.parquet",
+    "dead_letters-00001-of-00004.jsonl",
+  ):
+    (tmp_path / name).touch()
   assert shards.done() == frozenset()
+  assert AnswerShards(str(tmp_path), 4, "parquet").done() == {1}
   shards.write(2, [{"id": "q"}], [BadRecord(_LOCATION, "No JSON.", "{")])
   assert shards.done() == {2}
   answers = tmp_path / "answers-00002-of-00004.jsonl"
@@ -53,18 +59,6 @@ def test_a_shard_is_done_once_its_answers_exist(tmp_path):
   # The dead letters of an earlier attempt are removed.
   shards.write(2, [], [])
   assert not letters.exists()
-
-
-def test_unfinished_files_and_those_of_other_runs_do_not_count(tmp_path):
-  for name in (
-    "answers-00001-of-00004.jsonl.0123abcd.tmp",
-    "answers-00001-of-00005.jsonl",
-    "answers-00001-of-00004.parquet",
-    "dead_letters-00001-of-00004.jsonl",
-  ):
-    (tmp_path / name).touch()
-  assert AnswerShards(str(tmp_path), 4).done() == frozenset()
-  assert AnswerShards(str(tmp_path), 4, "parquet").done() == {1}
 
 
 def test_a_run_goes_on_with_the_options_of_its_start_only(tmp_path):
@@ -78,12 +72,11 @@ def test_a_run_goes_on_with_the_options_of_its_start_only(tmp_path):
 
 
 def test_the_hash_of_a_folder_covers_names_and_contents(tmp_path):
-  folder = tmp_path / "variables"
-  folder.mkdir()
-  (folder / "a").write_text("1")
-  before = folder_sha256(str(tmp_path))
-  assert folder_sha256(str(tmp_path)) == before
-  (folder / "a").rename(folder / "b")
-  renamed = folder_sha256(str(tmp_path))
-  (folder / "b").write_text("2")
-  assert len({before, renamed, folder_sha256(str(tmp_path))}) == 3
+  (tmp_path / "a").write_text("1")
+  hashes = [folder_sha256(str(tmp_path)) for _ in range(2)]
+  (tmp_path / "a").rename(tmp_path / "b")
+  hashes.append(folder_sha256(str(tmp_path)))
+  (tmp_path / "b").write_text("2")
+  hashes.append(folder_sha256(str(tmp_path)))
+  assert hashes[0] == hashes[1]
+  assert len(set(hashes)) == 3

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 import tensorflow as tf
-from device_texts import HOSTILE, broken_texts, hostile_texts, real_texts
+from device_texts import HOSTILE, encoded, texts_to_tokenize
 from exported_tflite import with_files_of
 from tiny_extractor import tiny_extractor
 
@@ -20,7 +20,6 @@ from bert_span.extractor import SpanExtractor
 from bert_span.jobs.tflite_export import tflite_content
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
-from bert_span.storage.json_fields import encodable
 from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.tflite import file as tflite_file
@@ -61,8 +60,8 @@ class DeviceFile(NamedTuple):
 
 @pytest.fixture(scope="session")
 def texts(shared_data):
-  """The distinct questions and passages of ../shared/data; hostile texts."""
-  return [*real_texts(shared_data), *hostile_texts()]
+  """The `texts_to_tokenize`, with those of ../shared/data."""
+  return texts_to_tokenize(shared_data)
 
 
 @pytest.fixture(scope="session")
@@ -73,29 +72,29 @@ def device_files(shared_data, tmp_path_factory):
   vocabulary = minilm.preprocessor.tokenizer.vocabulary
   tiny = tiny_extractor(True, _WINDOWS, vocabulary=vocabulary)
 
-  def written(name, content):
-    path = folder / f"{name}.tflite"
-    path.write_bytes(content)
-    return str(path)
-
-  uncased = written("uncased", tflite_content(tiny, TFLiteOptions()))
-  paths = {
-    "minilm": written("minilm", tflite_content(minilm, TFLiteOptions())),
-    "uncased": uncased,
-  }
-  for name, decoder in _DECODERS.items():
-    changes = {"decoder": dataclasses.asdict(decoder)}
-    content = with_files_of(uncased, **changes, do_lower_case=name != "cased")
-    paths[name] = written(name, content)
-  hostile = [*HOSTILE, *(2 * text for text in HOSTILE)]
   others = _examples(shared_data, _TINY)
+  hostile = [*HOSTILE, *(2 * text for text in HOSTILE)]
   for i, text in enumerate(hostile):
     others.append(SquadExample(f"hostile {i}", hostile[-1 - i], text))
-  examples = {"minilm": _examples(shared_data, _REAL)}
-  return {
-    name: DeviceFile(path, examples.get(name, others))
-    for name, path in paths.items()
-  }
+
+  def written(name, content, examples=others):
+    path = folder / f"{name}.tflite"
+    path.write_bytes(content)
+    return DeviceFile(str(path), examples)
+
+  real = _examples(shared_data, _REAL)
+  content = tflite_content(minilm, TFLiteOptions())
+  files = {"minilm": written("minilm", content, real)}
+  content = tflite_content(tiny, TFLiteOptions())
+  files["uncased"] = written("uncased", content)
+  for name, decoder in _DECODERS.items():
+    content = with_files_of(
+      files["uncased"].path,
+      decoder=dataclasses.asdict(decoder),
+      do_lower_case=name != "cased",
+    )
+    files[name] = written(name, content)
+  return files
 
 
 @pytest.fixture(scope="session")
@@ -114,28 +113,17 @@ def expected_answers(device_files):
 
 @pytest.fixture(scope="session")
 def token_rows(device_files, texts):
-  """Yields [ids, char_starts, char_ends] of `texts`, "cased" or "uncased"."""
+  """Yields [ids, char_starts, char_ends] of each of `texts`, by their name."""
   vocabulary = tflite_file.read_vocabulary(device_files["uncased"].path)
 
   def rows(name):
-    tokenizer = WordPieceTokenizer(vocabulary, name == "uncased")
-    for begin in range(0, len(texts), 500):
-      batch = texts[begin : begin + 500]
-      yield from _rows(tokenizer, [encodable(t).encode("utf-8") for t in batch])
+    tokenizer = WordPieceTokenizer(vocabulary, name != "cased")
+    for begin in range(0, len(texts[name]), 500):
+      batch = [encoded(text) for text in texts[name][begin : begin + 500]]
+      parts = (part.to_list() for part in tokenizer(tf.constant(batch)))
+      yield from map(list, zip(*parts, strict=True))
 
   return rows
-
-
-@pytest.fixture(scope="session")
-def broken_token_rows(device_files):
-  """The rows, as of `token_rows`, of `broken_texts`."""
-  vocabulary = tflite_file.read_vocabulary(device_files["uncased"].path)
-  return _rows(WordPieceTokenizer(vocabulary), broken_texts())
-
-
-def _rows(tokenizer, texts):
-  parts = (part.to_list() for part in tokenizer(tf.constant(texts)))
-  return [list(row) for row in zip(*parts, strict=True)]
 
 
 def _examples(folder, counts):

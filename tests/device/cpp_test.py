@@ -10,16 +10,13 @@ import subprocess
 import sys
 
 import pytest
-from device_texts import assert_answer, assert_equal, broken_texts
+from device_texts import assert_answer, assert_equal, encoded
 from exported_tflite import exported_tflite, with_files_of
 from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.jobs.saved_model_export import sample_examples
-from bert_span.squad.example import SquadExample
-from bert_span.storage.json_fields import encodable
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.port_vectors import EDGE_EXAMPLES, write_port_vectors
-from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 pytestmark = pytest.mark.large
 _SANITIZED = (
@@ -62,10 +59,7 @@ def rows(build):
 
 def _runner(program):
   def run(file, mode, texts):
-    content = [
-      text if isinstance(text, bytes) else encodable(text).encode("utf-8")
-      for text in texts
-    ]
+    content = [encoded(text) for text in texts]
     done = subprocess.run(
       [program, file, mode],
       input=b"".join(struct.pack("<I", len(t)) + t for t in content),
@@ -85,18 +79,12 @@ def _texts(examples):
   return [text for e in examples for text in (e.question, e.context)]
 
 
-@pytest.mark.parametrize("name", ["uncased", "cased"])
+@pytest.mark.parametrize("name", ["uncased", "cased", "newer", "broken"])
 def test_tokens_of_all_texts(name, rows, device_files, texts, token_rows):
-  found = rows(device_files[name].path, "tokens", texts)
-  rows_of_text = zip(texts, found, token_rows(name), strict=True)
+  file = device_files["cased" if name == "cased" else "uncased"]
+  found = rows(file.path, "tokens", texts[name])
+  rows_of_text = zip(texts[name], found, token_rows(name), strict=True)
   assert not [text for text, given, wanted in rows_of_text if given != wanted]
-
-
-def test_bytes_that_are_not_utf8_are_read_as_tensorflow_reads_them(
-  rows, device_files, broken_token_rows
-):
-  path = device_files["uncased"].path
-  assert rows(path, "tokens", broken_texts()) == broken_token_rows
 
 
 @pytest.mark.parametrize("name", ["minilm", "uncased", "cased", "temperature"])
@@ -108,8 +96,7 @@ def test_answers(name, build, device_files, expected_answers, rows, capsys):
     found, expected, file.examples, strict=True
   ):
     assert_answer(given, wanted)
-    content = encodable(example.context).encode("utf-8")
-    span = content[given["byte_start"] : given["byte_end"]]
+    span = encoded(example.context)[given["byte_start"] : given["byte_end"]]
     assert span.decode("utf-8") == given["text"]
   if name == "minilm":
     with capsys.disabled():
@@ -119,8 +106,13 @@ def test_answers(name, build, device_files, expected_answers, rows, capsys):
       )
 
 
-def test_port_vectors_of_the_exporter(rows, device_files, tmp_path):
+@pytest.mark.parametrize("dynamic_length", [False, True])
+def test_port_vectors_of_the_exporter(
+  dynamic_length, rows, device_files, tmp_path
+):
   path, file = device_files["uncased"].path, tmp_path / "vectors.json"
+  if dynamic_length:
+    path, _ = exported_tflite(dynamic_length=True)
   examples = [*EDGE_EXAMPLES, *sample_examples()[::2]]
   write_port_vectors(path, examples, file)
   expected = json.loads(file.read_text("utf-8"))["vectors"]
@@ -128,17 +120,6 @@ def test_port_vectors_of_the_exporter(rows, device_files, tmp_path):
   for given, wanted in zip(found, expected, strict=True):
     question, context = wanted.pop("question"), wanted.pop("context")
     assert_equal(given, wanted, question, context)
-
-
-def test_files_of_a_dynamic_length(rows):
-  path, _ = exported_tflite(dynamic_length=True)
-  examples = [
-    SquadExample(str(n), QUESTION, (CONTEXT + " ") * n) for n in (0, 1, 4)
-  ]
-  found = rows(path, "answers", _texts(examples))[:-1]
-  predictions = TFLiteSpanExtractor(path).predict(examples)
-  for given, wanted in zip(found, predictions, strict=True):
-    assert_answer(given, wanted)
 
 
 @pytest.fixture(scope="module")
@@ -165,11 +146,9 @@ def test_the_program_answers_an_argument_and_every_line(answer):
   wanted = extractor.answer(question=QUESTION, context=CONTEXT)
   one = answer(path, QUESTION)
   assert json.loads(one.stdout)["text"] == wanted.text, one.stderr
-  many = answer(path, input=f"{QUESTION}\n\n{QUESTION}\n").stdout.splitlines(
-    True
-  )
-  assert len(many) == 3
-  assert many[0] == many[2] == one.stdout
+  many = answer(path, input=f"{QUESTION}\n\n{QUESTION}\n")
+  first, _, third = many.stdout.splitlines(keepends=True)
+  assert first == third == one.stdout
   assert answer("missing.tflite", QUESTION).returncode == 1
 
 

@@ -33,19 +33,22 @@ def real_texts(folder):
   return sorted({text for e in examples for text in (e.question, e.context)})
 
 
-def hostile_texts():
-  """Texts of every character up to U+1FFFF, and of what text should not hold.
-
-  The last one has all characters that browsers read otherwise, see NEWER.
-  """
+def texts_to_tokenize(folder):
+  """Lists of texts, by name: what the model is, or what the texts are."""
   characters = "".join(map(chr, range(0x20000)))
   # High surrogates end a row, so none has a low one after it.
   rows = [characters[i : i + 64] for i in range(0, 0x20000, 64)]
-  newer = "".join(NEWER.findall(characters))
-  return [*HOSTILE, *(f"a{NEWER.sub('', row)}b" for row in rows), newer]
+  hostile = [*HOSTILE, *(f"a{NEWER.sub('', row)}b" for row in rows)]
+  texts = [*real_texts(folder), *hostile]
+  return {
+    "uncased": texts,
+    "cased": texts,
+    "newer": ["".join(NEWER.findall(characters))],
+    "broken": _broken_texts(),
+  }
 
 
-def broken_texts():
+def _broken_texts():
   """22,000 random strings of bytes, most of them not UTF-8."""
   rng = random.Random(5)
   alphabet = (
@@ -53,6 +56,12 @@ def broken_texts():
   )
   texts = [bytes(rng.choices(alphabet, k=12)) for _ in range(20000)]
   return texts + [rng.randbytes(rng.randrange(60)) for _ in range(2000)]
+
+
+def encoded(text):
+  """A text as UTF-8; bytes as they are."""
+  is_bytes = isinstance(text, bytes)
+  return text if is_bytes else encodable(text).encode("utf-8")
 
 
 def assert_equal(given, wanted, *place):

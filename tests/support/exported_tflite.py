@@ -6,9 +6,9 @@ import json
 import pathlib
 
 import numpy as np
-from tensorflow.lite.python import schema_py_generated as schema
 from tiny_extractor import VOCABULARY, new_folder, shared_extractor
 
+from bert_span.extractor import SpanExtractor
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs import tflite_export
 from bert_span.presets.span_config import CONFIG_FILE
@@ -25,6 +25,7 @@ TEXT_FILE = {
 }
 
 
+@functools.cache
 def exported_tflite(
   head=SPAN_HEAD,
   quantization="none",
@@ -36,24 +37,11 @@ def exported_tflite(
 
   Questions may be unanswerable. `decoder` has other decoding options.
   """
-  # One file for equal arguments, whichever of them a test names.
-  return _exported(
-    *(head, quantization, dynamic_length, with_tokenizer),
-    tuple(decoder.items()),
-  )
-
-
-@functools.cache
-def opened_tflite(**file):
-  """The extractor of an `exported_tflite`, whose graphs are traced once."""
-  return open_tflite(exported_tflite(**file)[0])
-
-
-@functools.cache
-def _exported(head, quantization, dynamic_length, with_tokenizer, decoder):
   extractor = shared_extractor(version_2=True, head=head)
   if decoder:
-    extractor = with_decoder(extractor, **dict(decoder))
+    options = dataclasses.replace(extractor.decoder_options, **decoder)
+    parts = extractor.model, VOCABULARY, True, extractor.window_options
+    extractor = SpanExtractor(*parts, options)
   path = new_folder() / "tiny.tflite"
   options = tflite_export.TFLiteOptions(
     quantization, dynamic_length, with_tokenizer=with_tokenizer
@@ -62,12 +50,10 @@ def _exported(head, quantization, dynamic_length, with_tokenizer, decoder):
   return str(path), extractor
 
 
-def with_decoder(extractor, **changes):
-  """The `SpanExtractor` with other decoding options."""
-  options = dataclasses.replace(extractor.decoder_options, **changes)
-  return type(extractor)(
-    extractor.model, VOCABULARY, True, extractor.window_options, options
-  )
+@functools.cache
+def opened_tflite(**file):
+  """The extractor of an `exported_tflite`, whose graphs are traced once."""
+  return open_tflite(exported_tflite(**file)[0])
 
 
 def parsed(path):
@@ -88,25 +74,10 @@ def with_files_of(path, content=None, **changes):
 
 
 def with_nan_weights(path):
-  """The bytes of a TFLite file whose largest matrix is NaN."""
+  """The bytes of a TFLite file with NaN in the matrices of an encoder layer."""
   model = parsed(path)
-  buffers = [
-    model.buffers[tensor.buffer]
-    for graph in model.subgraphs
-    for tensor in graph.tensors
-    if tensor.type == schema.TensorType.FLOAT32
-  ]
-  full = (buffer for buffer in buffers if buffer.data is not None)
-  largest = max(full, key=lambda buffer: len(buffer.data))
-  nan = np.full(len(largest.data) // 4, np.nan, np.float32)
-  largest.data = nan.view(np.uint8)
+  for buffer in model.buffers:
+    # float32 [32, 16]
+    if buffer.data is not None and len(buffer.data) == 4 * 32 * 16:
+      buffer.data = np.full(32 * 16, np.nan, np.float32).view(np.uint8)
   return with_files_of(path, tflite_file.pack(model))
-
-
-def damaged(path, folder):
-  """The path of a copy with zeros in the model."""
-  content = bytearray(pathlib.Path(path).read_bytes())
-  content[100:140] = bytes(40)
-  copy = folder / "damaged.tflite"
-  copy.write_bytes(content)
-  return copy

@@ -32,15 +32,12 @@ def test_windows_without_float64_are_the_same(options):
 
 def _candidates(spans):
   """Of rows (byte_start, byte_end, score)."""
-  starts, ends, scores = zip(*spans, strict=True) if spans else ((), (), ())
-  scores = tf.constant(scores, tf.float32)
-  zeros = tf.zeros_like(scores, tf.int32)
+  columns = np.reshape(np.array(spans, np.float32), [-1, 3]).T
+  starts, ends = (tf.cast(column, tf.int32) for column in columns[:2])
+  logits = [columns[2], 0 * columns[2]]
   return Candidates(
-    zeros,
-    zeros,
-    tf.constant(starts, tf.int32),
-    tf.constant(ends, tf.int32),
-    *(scores, 0 * scores, scores, 0 * scores),
+    *(0 * starts, 0 * starts, starts, ends),
+    *map(tf.constant, 2 * logits),
   )
 
 

@@ -12,53 +12,57 @@ pytestmark = pytest.mark.large
 
 _PASSAGES = [CONTEXT, " ".join(reversed(VOCABULARY[5:] * 3)), "Mill.", "É 日"]
 _EXAMPLES = [SquadExample(str(i), QUESTION, c) for i, c in enumerate(_PASSAGES)]
-# Largest difference of a logit. OpenVINO sums in another order, and computes
-# with floats where TFLite's kernels round activations to 8 bits.
 _LITERT_TOLERANCE = 1e-5
-_OPENVINO_TOLERANCE = {"none": 1e-4, "float16": 1e-4, "dynamic": 0.5}
 
 
-@pytest.fixture(params=["none", "float16", "dynamic"])
-def file(request):
-  """Arguments of `exported_tflite`."""
-  quantization = request.param
-  return {
-    "quantization": quantization,
-    "dynamic_length": quantization != "none",
-  }
+def litert(path):
+  module = pytest.importorskip("ai_edge_litert.interpreter")
+  return module.Interpreter(path).get_signature_runner()
 
 
-@pytest.fixture
-def check_as_tf_lite(file, monkeypatch):
-  """A function that compares a runtime's function of the inputs, see below."""
-  extractor = opened_tflite(**file)
+def openvino(path):
+  module = pytest.importorskip("openvino")
+  options = {"INFERENCE_PRECISION_HINT": "f32"}
+  compiled = module.Core().compile_model(path, "CPU", options)
 
-  def logits_and_spans(run):
-    monkeypatch.setattr(extractor.runner, "_run", run)
-    batches = []
-    found = list(extractor.predict(_EXAMPLES, on_logits=batches.append))
-    (batch,) = batches
-    return batch.logits, [(p.char_start, p.char_end) for p in found]
+  def run(**inputs):
+    found = compiled(inputs).to_dict().items()
+    return {key.get_any_name(): values for key, values in found}
 
-  def check(run, tolerance):
-    """Logits within a tolerance, and the same spans."""
-    tf_lite = Interpreter(exported_tflite(**file)[0]).get_signature_runner()
-    expected, expected_spans = logits_and_spans(tf_lite)
-    given, spans = logits_and_spans(run)
-    assert set(given) == {"start_logits", "end_logits"}
-    for name, values in expected.items():
-      np.testing.assert_allclose(given[name], values, atol=tolerance, rtol=0)
-    assert spans == expected_spans
-    assert any(end > start for start, end in spans)
-
-  return check
+  return run
 
 
-def test_litert_gives_the_logits_of_tf_lite(file, check_as_tf_lite):
-  litert = pytest.importorskip("ai_edge_litert.interpreter")
+@pytest.mark.parametrize(
+  ("runtime", "quantization", "tolerance"),
+  [
+    (litert, "none", _LITERT_TOLERANCE),
+    (litert, "float16", _LITERT_TOLERANCE),
+    (litert, "dynamic", _LITERT_TOLERANCE),
+    # OpenVINO sums in another order, and computes with floats where TFLite's
+    # kernels round activations to 8 bits.
+    (openvino, "none", 1e-4),
+    (openvino, "float16", 1e-4),
+    (openvino, "dynamic", 0.5),
+  ],
+)
+def test_a_runtime_gives_logits_and_spans_of_tf_lite(
+  runtime, quantization, tolerance, monkeypatch
+):
+  is_dynamic = quantization != "none"
+  file = {"quantization": quantization, "dynamic_length": is_dynamic}
   path, _ = exported_tflite(**file)
-  run = litert.Interpreter(path).get_signature_runner()
-  check_as_tf_lite(run, _LITERT_TOLERANCE)
+  extractor = opened_tflite(**file)
+  batches, spans = [], []
+  for run in (Interpreter(path).get_signature_runner(), runtime(path)):
+    monkeypatch.setattr(extractor.runner, "_run", run)
+    found = extractor.predict(_EXAMPLES, on_logits=batches.append)
+    spans.append([(p.char_start, p.char_end) for p in found])
+  expected, given = (batch.logits for batch in batches)
+  assert set(given) == {"start_logits", "end_logits"}
+  for name, values in expected.items():
+    np.testing.assert_allclose(given[name], values, atol=tolerance, rtol=0)
+  assert spans[0] == spans[1]
+  assert any(end > start for start, end in spans[0])
 
 
 def test_litert_answers_from_strings_as_tf_lite():
@@ -76,17 +80,3 @@ def test_litert_answers_from_strings_as_tf_lite():
     assert set(given) == set(expected)
     for name, values in expected.items():
       np.testing.assert_allclose(given[name], values, atol=_LITERT_TOLERANCE)
-
-
-def test_openvino_gives_the_logits_of_tf_lite(file, check_as_tf_lite):
-  openvino = pytest.importorskip("openvino")
-  path, _ = exported_tflite(**file)
-  compiled = openvino.Core().compile_model(
-    path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"}
-  )
-
-  def run(**inputs):
-    found = compiled(inputs).to_dict().items()
-    return {key.get_any_name(): values for key, values in found}
-
-  check_as_tf_lite(run, _OPENVINO_TOLERANCE[file["quantization"]])

@@ -1,20 +1,22 @@
 """A TFLite file answers as the model does, whatever the passage."""
 
-import json
 import pathlib
 import random
-import shutil
 import zipfile
 
 import pytest
-from exported_tflite import TEXT_FILE, damaged, exported_tflite, opened_tflite
+from exported_tflite import TEXT_FILE, exported_tflite, opened_tflite
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.text.options import WindowOptions
-from bert_span.tflite import file as tflite_file
+from bert_span.tflite.file import (
+  read_span_config,
+  read_vocabulary,
+  with_files,
+)
 from bert_span.tflite.tflite_extractor import (
   TFLiteSpanExtractor,
   TFLiteTextExtractor,
@@ -45,8 +47,7 @@ _PASSAGES = [
 def test_answers_are_those_of_the_model(file):
   _, model = exported_tflite(**file)
   extractor = opened_tflite(**file)
-  is_text = "with_tokenizer" in file
-  kind = TFLiteTextExtractor if is_text else TFLiteSpanExtractor
+  kind = TFLiteTextExtractor if file is TEXT_FILE else TFLiteSpanExtractor
   assert isinstance(extractor, kind)
   assert extractor.decoder_options == model.decoder_options
   assert extractor.window_options == model.window_options
@@ -57,14 +58,10 @@ def test_answers_are_those_of_the_model(file):
   if model.head.scores_ends:
     expected += model.answer(questions, _PASSAGES, n_best=4)
     given += extractor.answer(questions, _PASSAGES, n_best=4)
-  for wanted, answers, passage in zip(
-    expected, given, _PASSAGES * (len(given) // len(_PASSAGES)), strict=True
-  ):
+  for wanted, answers in zip(expected, given, strict=True):
     assert [a[:3] for a in answers] == [w[:3] for w in wanted]
     for answer, other in zip(answers, wanted, strict=True):
-      assert answer.text == passage[answer.char_start : answer.char_end]
-      assert answer.score == pytest.approx(other.score, abs=1e-4)
-      assert answer.probability == pytest.approx(other.probability, abs=1e-4)
+      assert answer[3:] == pytest.approx(other[3:], abs=1e-4)
 
 
 @pytest.mark.parametrize("question", ["", " ", "\u200b"])
@@ -112,45 +109,32 @@ def test_options_of_a_text_file_are_fixed():
 
 def test_files_that_are_not_a_model_are_refused(tmp_path):
   path = tmp_path / "no.tflite"
-  path.write_bytes(b"0123456789")
-  with pytest.raises(ValueError, match=r"no\.tflite is not a TFLite file"):
-    TFLiteSpanExtractor(path)
-  path.write_bytes(b"0000TFL3")
-  with pytest.raises(ValueError, match=r"no\.tflite: span_config\.json"):
-    TFLiteSpanExtractor(path)
+  without_options = b'{"format": 1, "head": "span"}'
+  files = {"span_config.json": without_options, "vocab.txt": b""}
+  for content, message in (
+    (b"0123456789", r"no\.tflite is not a TFLite file"),
+    (b"0000TFL3", r"no\.tflite: span_config\.json"),
+    (with_files(b"0000TFL3", files), r"no\.tflite, span_config\.json"),
+  ):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+      TFLiteSpanExtractor(path)
   with pytest.raises(OSError, match=r"missing\.tflite"):
     TFLiteSpanExtractor(tmp_path / "missing.tflite")
 
 
-def test_a_config_without_the_options_of_the_file_is_refused(tmp_path):
-  path = tmp_path / "other.tflite"
-  shutil.copy(exported_tflite()[0], path)
-  config = {"format": 1, "head": "span"}
-  with (
-    pytest.warns(UserWarning, match="Duplicate name"),
-    zipfile.ZipFile(path, "a") as archive,
-  ):
-    archive.writestr("span_config.json", json.dumps(config))
-  with pytest.raises(ValueError, match=r"other\.tflite, span_config\.json"):
-    TFLiteSpanExtractor(path)
-
-
 def test_packed_files_are_refused_unless_they_are_stored_and_small(tmp_path):
   """A few compressed bytes may be gigabytes, or raise errors of zlib."""
-  content = pathlib.Path(exported_tflite()[0]).read_bytes()
-  model = content[: content.index(b"PK\x03\x04")]
   path = tmp_path / "bomb.tflite"
   for compression, size in (
     (zipfile.ZIP_DEFLATED, 10**8),
     (zipfile.ZIP_LZMA, 10),
     (zipfile.ZIP_STORED, 10**8),
   ):
-    path.write_bytes(model)
+    path.write_bytes(b"0000TFL3")
     with zipfile.ZipFile(path, "a", compression) as archive:
       archive.writestr("foreign", bytes(100))
-      with archive.open("span_config.json", "w") as file:
-        for _ in range(0, size, 10**6):
-          file.write(bytes(min(size, 10**6)))
+      archive.writestr("span_config.json", bytes(size))
     with pytest.raises(ValueError, match=r"bomb\.tflite: span_config\.json"):
       open_tflite(path)
 
@@ -165,8 +149,8 @@ def test_flipped_bits_of_the_packed_files_are_refused(tmp_path):
     flipped[rng.randrange(begin, len(content))] ^= 1 << rng.randrange(8)
     path.write_bytes(flipped)
     try:
-      config = tflite_file.read_span_config(path)
-      assert tflite_file.read_vocabulary(path) == VOCABULARY
+      config = read_span_config(path)
+      assert read_vocabulary(path) == VOCABULARY
       assert config["tflite"]["max_length"] == 32
     except ValueError as error:
       assert str(path) in str(error)
@@ -174,12 +158,16 @@ def test_flipped_bits_of_the_packed_files_are_refused(tmp_path):
 
 def test_a_damaged_or_another_kind_of_file_is_refused(tmp_path):
   """A runtime would end the process on a damaged file."""
+  copy = tmp_path / "damaged.tflite"
   for kind, other, file in (
     (TFLiteSpanExtractor, TFLiteTextExtractor, {}),
     (TFLiteTextExtractor, TFLiteSpanExtractor, TEXT_FILE),
   ):
     path, _ = exported_tflite(**file)
+    content = bytearray(pathlib.Path(path).read_bytes())
+    content[100:140] = bytes(40)  # in the model
+    copy.write_bytes(content)
     with pytest.raises(ValueError, match=r"damaged\.tflite is damaged"):
-      kind(damaged(path, tmp_path))
+      kind(copy)
     with pytest.raises(ValueError, match=kind.__name__):
       other(path)
