@@ -7,11 +7,11 @@ import json
 import os
 
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
 
 import bert_span
 from bert_span.modeling.encoder import encoder_config
 from bert_span.serving import signatures
+from bert_span.serving.fresh_process import meta_graph
 from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,
@@ -113,17 +113,13 @@ def signatures_of(directory, head):
     signatures.EXAMPLES: head.served_guide,
     signatures.CLASSIFY: head.classes_guide,
   }
-  with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
-    saved_model = saved_model_pb2.SavedModel.FromString(file.read())
-  (meta_graph,) = saved_model.meta_graphs
 
   def described(tensors, descriptions):
     return {
       name: {
         "dtype": tf.as_dtype(tensors[name].dtype).name,
-        "shape": [
-          dim.size for dim in tensors[name].tensor_shape.dim
-        ],  # -1: any
+        # -1: any
+        "shape": [dim.size for dim in tensors[name].tensor_shape.dim],
         "description": description,
       }
       for name, description in descriptions.items()
@@ -135,7 +131,7 @@ def signatures_of(directory, head):
       "inputs": described(signature.inputs, _INPUTS[name]),
       "outputs": described(signature.outputs, outputs[name]),
     }
-    for name, signature in sorted(meta_graph.signature_def.items())
+    for name, signature in sorted(meta_graph(directory).signature_def.items())
     if name in _INPUTS
   }
 

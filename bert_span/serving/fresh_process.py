@@ -21,7 +21,7 @@ def main(request_path, reply_path):
   """Reads the request, asks the model and writes the reply."""
   with open(request_path, encoding="utf-8") as file:
     request = json.load(file)
-  ops = _ops(os.path.join(request["saved_model"], "saved_model.pb"))
+  ops = _ops(meta_graph(request["saved_model"]).graph_def)
   # Before tensorflow_text is imported TensorFlow knows its own ops only.
   custom_ops = [op for op in ops if op_def_registry.get(op) is None]
   import tensorflow_text  # noqa: F401 -- registers its ops
@@ -37,12 +37,16 @@ def main(request_path, reply_path):
     json.dump(reply, file, default=bytes.decode)
 
 
-def _ops(path):
-  """Names of all ops in the graph and its functions, sorted."""
-  with open(path, "rb") as file:
+def meta_graph(directory):
+  """The meta graph of a SavedModel; it has one."""
+  with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
     saved_model = saved_model_pb2.SavedModel.FromString(file.read())
-  (meta_graph,) = saved_model.meta_graphs
-  graph = meta_graph.graph_def
+  (graph,) = saved_model.meta_graphs
+  return graph
+
+
+def _ops(graph):
+  """Names of all ops in a graph and its functions, sorted."""
   functions = graph.library.function
   nodes = [*graph.node, *(n for f in functions for n in f.node_def)]
   return sorted({n.op for n in nodes} - {f.signature.name for f in functions})
