@@ -34,14 +34,17 @@ class Verification(NamedTuple):
   text_ops: tuple[str, ...]  # those of tensorflow-text
 
 
-def verify(saved_model, batches, expected_rows, tolerance):
+def verify(
+  saved_model, batches, expected_rows, tolerance, python=sys.executable
+):
   """Asks a SavedModel in a fresh process and compares with predictions.
 
   Texts, offsets, counts and truth values must be equal. Scores, probabilities
   and null odds may differ by the tolerance, relative for those above 1: the
   null odds of a B/I/O head are a sum over a whole passage, and float32 holds
   some 7 digits. `batches` are lists of `SquadExample`, whose questions have a
-  WordPiece, and `expected_rows` the `AnswerHead.expected_row` of each.
+  WordPiece, and `expected_rows` the `AnswerHead.expected_row` of each; `python`
+  is the interpreter of the process.
 
   ValueError if an answer differs, or the graph has an op that TensorFlow
   Serving lacks; ChildProcessError if the SavedModel cannot be asked.
@@ -53,7 +56,7 @@ def verify(saved_model, batches, expected_rows, tolerance):
     }
     for batch in batches
   ]
-  reply = _ask(saved_model, inputs)
+  reply = _ask(python, saved_model, inputs)
   ops, custom_ops = tuple(reply["ops"]), tuple(reply["custom_ops"])
   check_ops(ops, custom_ops)
   answers = [
@@ -86,7 +89,7 @@ def check_ops(ops, custom_ops):
     )
 
 
-def _ask(saved_model, batches):
+def _ask(python, saved_model, batches):
   """The reply of fresh_process.py."""
   with tempfile.TemporaryDirectory() as folder:
     request_path = os.path.join(folder, "request.json")
@@ -97,7 +100,7 @@ def _ask(saved_model, batches):
     # Otherwise Python would search the script's folder for modules.
     safe = {"PYTHONSAFEPATH": "1"}
     done = subprocess.run(
-      [sys.executable, fresh_process.__file__, request_path, reply_path],
+      [python, fresh_process.__file__, request_path, reply_path],
       env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, **safe},
       stderr=subprocess.PIPE,
       encoding="utf-8",

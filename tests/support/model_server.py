@@ -9,8 +9,9 @@ import time
 
 from bert_span.serving.client import RetryOptions, SpanClient
 
+# Versions 1 and 2 of one model are served.
 _PATH = re.compile(
-  r"/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?:predict"
+  r"/v1/models/bert_span(/versions/[12]|/labels/(stable|canary))?:predict"
 )
 _N_BEST = 8  # columns of n-best outputs
 _PADDING = {
@@ -86,9 +87,6 @@ class ModelServer(http.server.ThreadingHTTPServer):
   """Answers as TensorFlow Serving does, unless a test scripts otherwise."""
 
   daemon_threads = True
-  model = "bert_span"
-  versions = (1, 2)
-  labels = ("stable", "canary")
 
   def __init__(self, port=0):
     super().__init__(("127.0.0.1", port), _Handler)
@@ -134,16 +132,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     authorization = self.headers["Authorization"]
     if server.token and authorization != f"Bearer {server.token}":
       return 401, {"error": "no valid token"}
-    match = _PATH.fullmatch(self.path)
-    if not match:
-      return 404, {"error": "Malformed request: POST " + self.path}
-    name, version, label = match.groups()
-    if (
-      name != server.model
-      or (version and int(version) not in server.versions)
-      or (label and label not in server.labels)
-    ):
-      return 404, {"error": f"Servable not found for request: Latest({name})"}
+    if not _PATH.fullmatch(self.path):
+      return 404, {"error": f"Servable not found for request: {self.path}"}
     rows = body["instances"] if isinstance(body, dict) else []
     if not all(set(row) == {"question", "context"} for row in rows) or not rows:
       return 400, {"error": "JSON Value not formatted correctly"}

@@ -5,7 +5,6 @@ import pytest
 
 from bert_span.serving.client import retries
 from bert_span.serving.client.retries import (
-  RequestRefusedError,
   RetryOptions,
   ServerUnavailableError,
 )
@@ -80,11 +79,6 @@ def test_the_last_error_is_raised_with_the_number_of_attempts(
     ServerUnavailableError, match=rf"^Away\. .*attempt {attempts} "
   ):
     call([_away()] * 5, RetryOptions(**options))
-
-
-def test_other_errors_are_not_tried_again(call):
-  with pytest.raises(RequestRefusedError):
-    call([RequestRefusedError("No."), "a"], RetryOptions())
 
 
 @pytest.mark.parametrize(
