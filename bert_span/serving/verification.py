@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from typing import NamedTuple
 
 import numpy as np
@@ -59,9 +58,9 @@ def verify(
   reply = _ask(python, saved_model, inputs)
   ops, custom_ops = tuple(reply["ops"]), tuple(reply["custom_ops"])
   check_ops(ops, custom_ops)
-  answers = [
-    a for columns in reply["answers"] for a in rows_of_columns(columns)
-  ]
+  answers = []
+  for columns in reply["answers"]:
+    answers += rows_of_columns(columns)
   names = [example.qas_id for batch in batches for example in batch]
   wrong, largest = [], 0.0
   for name, *rows in zip(names, expected_rows, answers, strict=True):
@@ -91,28 +90,23 @@ def check_ops(ops, custom_ops):
 
 def _ask(python, saved_model, batches):
   """The reply of fresh_process.py."""
-  with tempfile.TemporaryDirectory() as folder:
-    request_path = os.path.join(folder, "request.json")
-    reply_path = os.path.join(folder, "reply.json")
-    request = {"saved_model": os.path.abspath(saved_model), "batches": batches}
-    with open(request_path, "w", encoding="utf-8") as file:
-      json.dump(request, file)
-    # Otherwise Python would search the script's folder for modules.
-    safe = {"PYTHONSAFEPATH": "1"}
-    done = subprocess.run(
-      [python, fresh_process.__file__, request_path, reply_path],
-      env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, **safe},
-      stderr=subprocess.PIPE,
-      encoding="utf-8",
-      errors="replace",
+  request = {"saved_model": os.path.abspath(saved_model), "batches": batches}
+  # Otherwise Python would search the script's folder for modules.
+  safe = {"PYTHONSAFEPATH": "1"}
+  done = subprocess.run(
+    [python, fresh_process.__file__],
+    input=json.dumps(request),
+    env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, **safe},
+    capture_output=True,
+    encoding="utf-8",
+    errors="replace",
+  )
+  if done.returncode:
+    raise ChildProcessError(
+      "The SavedModel that was written cannot be asked in a fresh process "
+      f"(exit status {done.returncode}):\n{done.stderr[-4000:]}"
     )
-    if done.returncode:
-      raise ChildProcessError(
-        "The SavedModel that was written cannot be asked in a fresh process "
-        f"(exit status {done.returncode}):\n{done.stderr[-4000:]}"
-      )
-    with open(reply_path, encoding="utf-8") as file:
-      return json.load(file)
+  return json.loads(done.stdout.splitlines()[-1])
 
 
 def _compared(expected, answer, tolerance):
