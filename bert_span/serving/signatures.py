@@ -37,9 +37,8 @@ class ServedModel(tf.Module):
     super().__init__(name="served_model")
     if extractor.window_options.max_query_length < 1:
       raise ValueError(
-        "max_query_length must be at least 1 WordPiece to serve a model, or "
-        "every question would be empty. Received: "
-        f"{extractor.window_options.max_query_length}."
+        "max_query_length must be at least 1 WordPiece to serve a model. "
+        f"Received: {extractor.window_options.max_query_length}."
       )
     head = extractor.head
     graph = extractor.make_graph(steps)
@@ -93,13 +92,9 @@ def write_saved_model(served, vocabulary, directory):
     signatures = dict(served.functions)
     tf.saved_model.save(served, directory, signatures=signatures)
   # tf.saved_model.save gives every signature the method predict.
-  updater = tf.compat.v1.saved_model.signature_def_utils.MethodNameUpdater(
-    directory
-  )
-  updater.replace_method_name(
-    signature_key=CLASSIFY,
-    method_name=tf.saved_model.CLASSIFY_METHOD_NAME,
-  )
+  utils = tf.compat.v1.saved_model.signature_def_utils
+  updater = utils.MethodNameUpdater(directory)
+  updater.replace_method_name(CLASSIFY, tf.saved_model.CLASSIFY_METHOD_NAME)
   updater.save(directory)
 
 

@@ -29,8 +29,8 @@ class Verification(NamedTuple):
 
   num_questions: int
   largest_difference: float  # of a score or a probability; relative above 1
-  ops: tuple[str, ...]  # of the graph
-  text_ops: tuple[str, ...]  # those of tensorflow-text
+  ops: list[str]  # of the graph
+  text_ops: list[str]  # those of tensorflow-text
 
 
 def verify(
@@ -56,7 +56,7 @@ def verify(
     for batch in batches
   ]
   reply = _ask(python, saved_model, inputs)
-  ops, custom_ops = tuple(reply["ops"]), tuple(reply["custom_ops"])
+  ops, custom_ops = reply["ops"], reply["custom_ops"]
   check_ops(ops, custom_ops)
   answers = []
   for columns in reply["answers"]:
@@ -73,7 +73,7 @@ def verify(
       f"{len(wrong)} of {len(answers)} answers of the SavedModel differ from "
       f"those of the model, so it is not published. {'. '.join(wrong[:_SHOWN])}"
     )
-  return Verification(len(answers), largest, ops, custom_ops)
+  return Verification(len(answers), largest, reply["ops"], reply["custom_ops"])
 
 
 def check_ops(ops, custom_ops):
@@ -83,8 +83,7 @@ def check_ops(ops, custom_ops):
   if unknown:
     raise ValueError(
       f"The graph has the ops {', '.join(unknown)}, which TensorFlow Serving "
-      f"does not have. Besides TensorFlow's own, only {', '.join(TEXT_OPS)} "
-      "may be in it."
+      f"lacks. Besides TensorFlow's own it has {', '.join(TEXT_OPS)}."
     )
 
 
@@ -124,8 +123,5 @@ def _compared(expected, answer, tolerance):
       is_equal = difference <= tolerance  # False for NaN
       largest = max(largest, difference)
     if not is_equal:
-      differing.append(
-        f"{name} should be {value!r}, but the SavedModel answers "
-        f"{answer[name]!r}"
-      )
+      differing.append(f"{name} should be {value!r}, not {answer[name]!r}")
   return differing, largest

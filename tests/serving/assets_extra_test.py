@@ -1,15 +1,17 @@
 """The model card and the warm-up requests of a SavedModel."""
 
 import json
+import shutil
 
 import pytest
 import tensorflow as tf
 from exported_model import exported_model, served_model
 from tiny_extractor import CONTEXT, QUESTION
 
+from bert_span.answers.decoding.options import StepOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.serving import assets_extra
+from bert_span.serving import assets_extra, verification
 from bert_span.serving.fresh_process import meta_graph
 
 
@@ -21,11 +23,23 @@ from bert_span.serving.fresh_process import meta_graph
     (BIO_HEAD, "span_text", -1, "tag_logits", [-1, -1, 3]),
   ],
 )
-def test_every_tensor_of_every_signature_is_described(
-  head, list_output, width, logits, logits_shape
+def test_the_card_describes_every_tensor_of_every_signature(
+  tmp_path, head, list_output, width, logits, logits_shape
 ):
-  directory, _ = exported_model(head)
-  signatures = assets_extra.signatures_of(directory, head)
+  exported, extractor = exported_model(head)
+  directory = shutil.copytree(exported, tmp_path / "1")
+  (tmp_path / "eval_results.json").write_text('{"a|b": 88.5}')
+  (tmp_path / "run.flags").write_text("--do_train")
+  verified = verification.Verification(4, 0.0, ("MatMul",), ("NormalizeUTF8",))
+  assets_extra.write_model_card(
+    *(directory, "span", extractor, StepOptions(3), "float32", verified),
+    source=str(tmp_path),
+  )
+  folder = directory / "assets.extra"
+  lines = (folder / "README.md").read_text().splitlines()
+  assert {"# span", "| a\\|b | 88.5 |", "    --do_train"} <= set(lines)
+  card = json.loads((folder / "model_card.json").read_text())
+  signatures = card["signatures"]
   default = signatures["serving_default"]
   question = default["inputs"]["question"]
   assert (question["dtype"], question["shape"]) == ("string", [-1])
@@ -33,7 +47,7 @@ def test_every_tensor_of_every_signature_is_described(
   assert default["outputs"][list_output]["shape"] == [-1, width]
   assert signatures["logits"]["outputs"][logits]["shape"] == logits_shape
   # Names of inputs and outputs, read without the guide.
-  definitions = meta_graph(directory).signature_def
+  definitions = meta_graph(exported).signature_def
   named = {name for name in definitions if not name.startswith("__")}
   assert named == set(signatures)
   for name, signature in signatures.items():
@@ -61,25 +75,6 @@ def test_what_is_beside_a_model_of_run_squad_is_in_its_training_run(tmp_path):
   (own / "eval_results.json").write_text("{")
   with pytest.raises(ValueError, match=r"eval_results.json.*not JSON"):
     assets_extra.training_run(str(own))
-
-
-def test_card_is_written_as_json_and_as_text(tmp_path):
-  tensor = {"dtype": "string", "shape": [-1], "description": "a | b"}
-  sides = {"inputs": {"question": tensor}, "outputs": {"answer": tensor}}
-  card = {
-    "name": "span",
-    "signatures": {"serving_default": {"method": "predict", **sides}},
-    "options": {"head": "span", "dtype": "float32", "max_seq_length": 384},
-    "training": {"scores": {"f1": 88.5}, "flags": ["--do_train"]},
-    **{name: {"x": 1} for name in ("encoder", "versions", "verification")},
-    **{name: ["NormalizeUTF8"] for name in ("text_ops", "ops")},
-  }
-  assets_extra.write_model_card(tmp_path, card)
-  folder = tmp_path / "assets.extra"
-  assert json.loads((folder / "model_card.json").read_text()) == card
-  lines = (folder / "README.md").read_text().splitlines()
-  assert "| question | string | [-1] | a \\| b |" in lines
-  assert {"| f1 | 88.5 |", "    --do_train"} <= set(lines)
 
 
 @pytest.mark.large
