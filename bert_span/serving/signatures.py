@@ -5,6 +5,8 @@ import tempfile
 
 import tensorflow as tf
 
+from bert_span.storage.atomic_file import write_lines
+
 SERVING_DEFAULT = "serving_default"
 LOGITS = "logits"
 EXAMPLES = "examples"
@@ -79,14 +81,11 @@ class ServedModel(tf.Module):
 
 
 def write_saved_model(served, vocabulary, directory):
-  """Writes a `ServedModel`, with its vocabulary as the asset vocab.txt.
-
-  Clients of the signature "logits" need the vocabulary.
-  """
+  """Writes a `ServedModel`, with its vocabulary as the asset vocab.txt."""
+  # Clients of the signature "logits" need the vocabulary.
   with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "vocab.txt")
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-      file.writelines(f"{token}\n" for token in vocabulary)
+    write_lines(path, vocabulary)
     served.vocabulary = tf.saved_model.Asset(path)
     # dict: tf.Module has replaced the attribute by a tracked one.
     signatures = dict(served.functions)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bert_span.data.window_batches import example_arrays
 from bert_span.serving import fresh_process
-from bert_span.serving.client.served_answer import rows_of_columns
-from bert_span.storage.json_fields import encodable
+from bert_span.serving.client.served_answer import decoded, rows_of_columns
 
 # Ops of tensorflow-text that the graph may have. TensorFlow Serving links that
 # package's library of ops (ops_lib in tensorflow_serving/model_servers/BUILD).
@@ -49,15 +49,11 @@ def verify(
   Serving lacks; ChildProcessError if the SavedModel cannot be asked.
   """
   inputs = [
-    {
-      "question": [encodable(example.question) for example in batch],
-      "context": [encodable(example.context) for example in batch],
-    }
-    for batch in batches
+    {name: decoded(texts.tolist()) for name, texts in arrays.items()}
+    for arrays in map(example_arrays, batches)
   ]
   reply = _ask(python, saved_model, inputs)
-  ops, custom_ops = reply["ops"], reply["custom_ops"]
-  check_ops(ops, custom_ops)
+  check_ops(reply["ops"], reply["custom_ops"])
   answers = []
   for columns in reply["answers"]:
     answers += rows_of_columns(columns)

@@ -1,6 +1,5 @@
 """The served graph answers as SpanExtractor does, with either head."""
 
-import itertools
 import random
 
 import numpy as np
@@ -149,9 +148,9 @@ def test_real_questions_are_answered_alike(
     vocabulary=load_vocabulary(uncased_vocab_file),
   )
   server, texts = ServedModel(extractor), set()
-  for begin, end in itertools.pairwise((0, 1, 9, 12, len(examples))):
-    questions = [example.question for example in examples[begin:end]]
-    contexts = [example.context for example in examples[begin:end]]
+  for batch in (examples[:1], examples[1:9], examples[9:12], examples[12:]):
+    questions = [example.question for example in batch]
+    contexts = [example.context for example in batch]
     columns, _ = _check_equal(server, extractor, questions, contexts)
     texts.update(columns.get("span_text", columns["answer"]).ravel())
   assert len(texts) > 0.75 * len(examples)
