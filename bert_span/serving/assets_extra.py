@@ -147,13 +147,12 @@ def check_warmup(is_wanted):
     return False
   if importlib.util.find_spec("tensorflow_serving"):
     return True
-  need = (
-    "warm-up requests need the package tensorflow-serving-api: "
-    "`pip install 'bert_span[serving]'`"
-  )
+  need = "need tensorflow-serving-api: `pip install 'bert_span[serving]'`"
   if is_wanted:
-    raise ValueError(f"--warmup: {need}, or leave them out with --nowarmup.")
-  log_line(f"Without warm-up requests: {need}.")
+    raise ValueError(
+      f"--warmup: the requests {need}, or leave them out with --nowarmup."
+    )
+  log_line(f"Without warm-up requests, which {need}.")
   return False
 
 
