@@ -114,7 +114,7 @@ def test_the_requests_of_every_signature_are_answered(tmp_path):
 
 
 def test_requests_are_written_where_they_can_be(monkeypatch):
-  """tests/jobs/saved_model_export_test.py has no tensorflow-serving-api."""
+  """Without their package: tests/jobs/saved_model_export_test.py."""
   util = assets_extra.importlib.util
   monkeypatch.setattr(util, "find_spec", lambda name: object())
   written = [assets_extra.check_warmup(wish) for wish in (False, None, True)]
