@@ -85,10 +85,9 @@ def export_saved_model(
       batches = [pairs[:1], pairs[:8], [longest]]
       length = extractor.window_options.max_seq_length
       assets_extra.write_warmup_requests(folder, name, batches, length)
-    card = assets_extra.make_model_card(
+    assets_extra.write_model_card(
       folder, name, extractor, steps, dtype, verified, source
     )
-    assets_extra.write_model_card(folder, card)
   return target.path, verified
 
 

@@ -7,11 +7,11 @@ import json
 import os
 
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
 
 import bert_span
 from bert_span.modeling.encoder import encoder_config
 from bert_span.serving import signatures
+from bert_span.serving.fresh_process import meta_graph
 from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,
@@ -43,13 +43,15 @@ _INPUTS = {
 }
 
 
-def make_model_card(directory, name, extractor, steps, dtype, verified, source):
-  """The card as a dict of JSON values, see `export_saved_model`."""
+def write_model_card(
+  directory, name, extractor, steps, dtype, verified, source
+):
+  """Writes model_card.json and README.md, see `export_saved_model`."""
   backbone = extractor.model.backbone
   preprocessor = extractor.preprocessor
-  return {
+  card = {
     "name": name,
-    "signatures": signatures_of(directory, extractor.head),
+    "signatures": _signatures(directory, extractor.head),
     "options": {
       "head": extractor.head.name,
       **dataclasses.asdict(extractor.window_options),
@@ -73,9 +75,11 @@ def make_model_card(directory, name, extractor, steps, dtype, verified, source):
       "answers that differed": 0,
       "largest difference of a score": verified.largest_difference,
     },
-    "text_ops": list(verified.text_ops),
-    "ops": list(verified.ops),
+    "text_ops": verified.text_ops,
+    "ops": verified.ops,
   }
+  write_json_atomically(_path(directory, "model_card.json"), card)
+  write_text_atomically(_path(directory, "README.md"), _markdown(card))
 
 
 def package_versions():
@@ -87,11 +91,8 @@ def package_versions():
 
 
 def training_run(model):
-  """The contents of the files about the training of a model directory, a dict.
-
-  If it is run_squad's output_dir/model, files in output_dir count as well.
-  """
-  folders = [model]
+  """The contents of the files about the training of a model directory."""
+  folders = [model]  # and output_dir, if it is run_squad's output_dir/model
   if os.path.basename(os.path.normpath(model)) == "model":
     folders.append(os.path.dirname(os.path.abspath(model)))
   run = {}
@@ -105,7 +106,7 @@ def training_run(model):
   return run
 
 
-def signatures_of(directory, head):
+def _signatures(directory, head):
   """Describes the signatures of a SavedModel by the guides of its head."""
   outputs = {
     signatures.SERVING_DEFAULT: head.served_guide,
@@ -113,17 +114,13 @@ def signatures_of(directory, head):
     signatures.EXAMPLES: head.served_guide,
     signatures.CLASSIFY: head.classes_guide,
   }
-  with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
-    saved_model = saved_model_pb2.SavedModel.FromString(file.read())
-  (meta_graph,) = saved_model.meta_graphs
 
   def described(tensors, descriptions):
     return {
       name: {
         "dtype": tf.as_dtype(tensors[name].dtype).name,
-        "shape": [
-          dim.size for dim in tensors[name].tensor_shape.dim
-        ],  # -1: any
+        # -1: any
+        "shape": [dim.size for dim in tensors[name].tensor_shape.dim],
         "description": description,
       }
       for name, description in descriptions.items()
@@ -135,15 +132,9 @@ def signatures_of(directory, head):
       "inputs": described(signature.inputs, _INPUTS[name]),
       "outputs": described(signature.outputs, outputs[name]),
     }
-    for name, signature in sorted(meta_graph.signature_def.items())
+    for name, signature in sorted(meta_graph(directory).signature_def.items())
     if name in _INPUTS
   }
-
-
-def write_model_card(directory, card):
-  """Writes README.md and model_card.json into a SavedModel's assets.extra."""
-  write_json_atomically(_path(directory, "model_card.json"), card)
-  write_text_atomically(_path(directory, "README.md"), _markdown(card))
 
 
 def check_warmup(is_wanted):
@@ -154,16 +145,14 @@ def check_warmup(is_wanted):
   """
   if is_wanted is False:
     return False
-  if importlib.util.find_spec("tensorflow_serving") is not None:
+  if importlib.util.find_spec("tensorflow_serving"):
     return True
-  need = "need the package tensorflow-serving-api, which is not installed"
-  install = "`pip install 'bert_span[serving]'`"
+  need = "need tensorflow-serving-api: `pip install 'bert_span[serving]'`"
   if is_wanted:
     raise ValueError(
-      f"--warmup: warm-up requests {need}. Install it with {install}, or leave "
-      "them out with --nowarmup."
+      f"--warmup: the requests {need}, or leave them out with --nowarmup."
     )
-  log_line(f"Without warm-up requests: they {need} ({install}).")
+  log_line(f"Without warm-up requests, which {need}.")
   return False
 
 
@@ -189,12 +178,11 @@ def write_warmup_requests(directory, model_name, batches, max_seq_length):
   for batch in batches:
     questions, contexts = zip(*batch, strict=True)
     examples = [_example(*pair) for pair in batch]
+    serialized = [example.SerializeToString() for example in examples]
     rows = tf.ones([len(batch), max_seq_length], tf.int32)
     inputs = {
       signatures.SERVING_DEFAULT: {"question": questions, "context": contexts},
-      signatures.EXAMPLES: {
-        "examples": [example.SerializeToString() for example in examples]
-      },
+      signatures.EXAMPLES: {"examples": serialized},
       signatures.LOGITS: dict.fromkeys(_INPUTS[signatures.LOGITS], rows),
     }
     for signature, columns in inputs.items():

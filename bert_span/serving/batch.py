@@ -50,13 +50,13 @@ def make_predict_fn(model):
   extractor = SpanExtractor.from_preset(model)
 
   def predict(questions, contexts):
-    errors = [_error(*row) for row in zip(questions, contexts, strict=True)]
+    rows = list(zip(questions, contexts, strict=True))
+    errors = [_error(*row) for row in rows]
     columns = {name: np.full(len(errors), None, object) for name in _COLUMNS}
     columns["error"][:] = errors
     answered = [i for i, error in enumerate(errors) if error is None]
     found = extractor.answer(
-      [list(questions)[i] for i in answered],
-      [list(contexts)[i] for i in answered],
+      [rows[i][0] for i in answered], [rows[i][1] for i in answered]
     )
     for index, answer in zip(answered, found, strict=True):
       for name, value in zip(_COLUMNS, answer, strict=False):

@@ -1,11 +1,7 @@
 """Asks a SavedModel in a process that imports TensorFlow and its ops only.
 
-verification.py runs it as a script, with a request file and a reply file in
-JSON:
-
-  request: {"saved_model": DIR, "batches": [{"question": [..], ..}, ..]}
-  reply: {"answers": [{"answer": [..], ..}, ..], "ops": [..],
-          "custom_ops": [..]}
+verification.py runs it as a script: standard input has the arguments of `ask`
+in JSON, the last line of standard output is the result.
 """
 
 import json
@@ -17,36 +13,40 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.framework import op_def_registry
 
 
-def main(request_path, reply_path):
-  """Reads the request, asks the model and writes the reply."""
-  with open(request_path, encoding="utf-8") as file:
-    request = json.load(file)
-  ops = _ops(os.path.join(request["saved_model"], "saved_model.pb"))
+def ask(saved_model, batches):
+  """Answers batches, lists of {"question": [..], "context": [..]}.
+
+  Returns {"answers": [{"answer": [..], ..}, ..], "ops": [..],
+  "custom_ops": [..]}, with the names of all ops and of tensorflow-text's.
+  """
+  ops = _ops(meta_graph(saved_model).graph_def)
   # Before tensorflow_text is imported TensorFlow knows its own ops only.
   custom_ops = [op for op in ops if op_def_registry.get(op) is None]
   import tensorflow_text  # noqa: F401 -- registers its ops
 
-  model = tf.saved_model.load(request["saved_model"])
+  model = tf.saved_model.load(saved_model)
   serve = model.signatures["serving_default"]
   answers = []
-  for batch in request["batches"]:
+  for batch in batches:
     columns = serve(**{n: tf.constant(x, tf.string) for n, x in batch.items()})
     answers.append({name: x.numpy().tolist() for name, x in columns.items()})
-  reply = {"answers": answers, "ops": ops, "custom_ops": custom_ops}
-  with open(reply_path, "w", encoding="utf-8") as file:
-    json.dump(reply, file, default=bytes.decode)
+  return {"answers": answers, "ops": ops, "custom_ops": custom_ops}
 
 
-def _ops(path):
-  """Names of all ops in the graph and its functions, sorted."""
-  with open(path, "rb") as file:
+def meta_graph(directory):
+  """The meta graph of a SavedModel; it has one."""
+  with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
     saved_model = saved_model_pb2.SavedModel.FromString(file.read())
-  (meta_graph,) = saved_model.meta_graphs
-  graph = meta_graph.graph_def
+  (graph,) = saved_model.meta_graphs
+  return graph
+
+
+def _ops(graph):
+  """Names of all ops in a graph and its functions, sorted."""
   functions = graph.library.function
   nodes = [*graph.node, *(n for f in functions for n in f.node_def)]
   return sorted({n.op for n in nodes} - {f.signature.name for f in functions})
 
 
 if __name__ == "__main__":
-  main(*sys.argv[1:])
+  print(json.dumps(ask(**json.load(sys.stdin)), default=bytes.decode))

@@ -281,13 +281,9 @@ def _tensor(name, values, spec):
   if spec.dtype == tf.string:
     return tf.constant([_bytes(name, value) for value in values])
   array = np.array(values)
-  if array.ndim != spec.shape.rank or array.dtype.kind != "i":
-    raise ValueError(
-      f"{name} must be rows of whole numbers, all of one length."
-    )
-  limits = np.iinfo(np.int32)
-  if array.size and not limits.min <= array.min() <= array.max() <= limits.max:
-    raise ValueError(f"{name} has a number beyond int32.")
+  is_int = array.ndim == spec.shape.rank and array.dtype.kind == "i"
+  if not is_int or (array != array.astype(np.int32)).any():
+    raise ValueError(f"{name} must be rows of int32, all of one length.")
   return tf.constant(array, spec.dtype)
 
 

@@ -5,6 +5,8 @@ import tempfile
 
 import tensorflow as tf
 
+from bert_span.storage.atomic_file import write_lines
+
 SERVING_DEFAULT = "serving_default"
 LOGITS = "logits"
 EXAMPLES = "examples"
@@ -37,9 +39,8 @@ class ServedModel(tf.Module):
     super().__init__(name="served_model")
     if extractor.window_options.max_query_length < 1:
       raise ValueError(
-        "max_query_length must be at least 1 WordPiece to serve a model, or "
-        "every question would be empty. Received: "
-        f"{extractor.window_options.max_query_length}."
+        "max_query_length must be at least 1 WordPiece to serve a model. "
+        f"Received: {extractor.window_options.max_query_length}."
       )
     head = extractor.head
     graph = extractor.make_graph(steps)
@@ -80,26 +81,19 @@ class ServedModel(tf.Module):
 
 
 def write_saved_model(served, vocabulary, directory):
-  """Writes a `ServedModel`, with its vocabulary as the asset vocab.txt.
-
-  Clients of the signature "logits" need the vocabulary.
-  """
+  """Writes a `ServedModel`, with its vocabulary as the asset vocab.txt."""
+  # Clients of the signature "logits" need the vocabulary.
   with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "vocab.txt")
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-      file.writelines(f"{token}\n" for token in vocabulary)
+    write_lines(path, vocabulary)
     served.vocabulary = tf.saved_model.Asset(path)
     # dict: tf.Module has replaced the attribute by a tracked one.
     signatures = dict(served.functions)
     tf.saved_model.save(served, directory, signatures=signatures)
   # tf.saved_model.save gives every signature the method predict.
-  updater = tf.compat.v1.saved_model.signature_def_utils.MethodNameUpdater(
-    directory
-  )
-  updater.replace_method_name(
-    signature_key=CLASSIFY,
-    method_name=tf.saved_model.CLASSIFY_METHOD_NAME,
-  )
+  utils = tf.compat.v1.saved_model.signature_def_utils
+  updater = utils.MethodNameUpdater(directory)
+  updater.replace_method_name(CLASSIFY, tf.saved_model.CLASSIFY_METHOD_NAME)
   updater.save(directory)
 
 

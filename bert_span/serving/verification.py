@@ -4,14 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from typing import NamedTuple
 
 import numpy as np
 
+from bert_span.data.window_batches import example_arrays
 from bert_span.serving import fresh_process
-from bert_span.serving.client.served_answer import rows_of_columns
-from bert_span.storage.json_fields import encodable
+from bert_span.serving.client.served_answer import decoded, rows_of_columns
 
 # Ops of tensorflow-text that the graph may have. TensorFlow Serving links that
 # package's library of ops (ops_lib in tensorflow_serving/model_servers/BUILD).
@@ -30,35 +29,34 @@ class Verification(NamedTuple):
 
   num_questions: int
   largest_difference: float  # of a score or a probability; relative above 1
-  ops: tuple[str, ...]  # of the graph
-  text_ops: tuple[str, ...]  # those of tensorflow-text
+  ops: list[str]  # of the graph
+  text_ops: list[str]  # those of tensorflow-text
 
 
-def verify(saved_model, batches, expected_rows, tolerance):
+def verify(
+  saved_model, batches, expected_rows, tolerance, python=sys.executable
+):
   """Asks a SavedModel in a fresh process and compares with predictions.
 
   Texts, offsets, counts and truth values must be equal. Scores, probabilities
   and null odds may differ by the tolerance, relative for those above 1: the
   null odds of a B/I/O head are a sum over a whole passage, and float32 holds
   some 7 digits. `batches` are lists of `SquadExample`, whose questions have a
-  WordPiece, and `expected_rows` the `AnswerHead.expected_row` of each.
+  WordPiece, and `expected_rows` the `AnswerHead.expected_row` of each; `python`
+  is the interpreter of the process.
 
   ValueError if an answer differs, or the graph has an op that TensorFlow
   Serving lacks; ChildProcessError if the SavedModel cannot be asked.
   """
   inputs = [
-    {
-      "question": [encodable(example.question) for example in batch],
-      "context": [encodable(example.context) for example in batch],
-    }
-    for batch in batches
+    {name: decoded(texts.tolist()) for name, texts in arrays.items()}
+    for arrays in map(example_arrays, batches)
   ]
-  reply = _ask(saved_model, inputs)
-  ops, custom_ops = tuple(reply["ops"]), tuple(reply["custom_ops"])
-  check_ops(ops, custom_ops)
-  answers = [
-    a for columns in reply["answers"] for a in rows_of_columns(columns)
-  ]
+  reply = _ask(python, saved_model, inputs)
+  check_ops(reply["ops"], reply["custom_ops"])
+  answers = []
+  for columns in reply["answers"]:
+    answers += rows_of_columns(columns)
   names = [example.qas_id for batch in batches for example in batch]
   wrong, largest = [], 0.0
   for name, *rows in zip(names, expected_rows, answers, strict=True):
@@ -71,7 +69,7 @@ def verify(saved_model, batches, expected_rows, tolerance):
       f"{len(wrong)} of {len(answers)} answers of the SavedModel differ from "
       f"those of the model, so it is not published. {'. '.join(wrong[:_SHOWN])}"
     )
-  return Verification(len(answers), largest, ops, custom_ops)
+  return Verification(len(answers), largest, reply["ops"], reply["custom_ops"])
 
 
 def check_ops(ops, custom_ops):
@@ -81,35 +79,29 @@ def check_ops(ops, custom_ops):
   if unknown:
     raise ValueError(
       f"The graph has the ops {', '.join(unknown)}, which TensorFlow Serving "
-      f"does not have. Besides TensorFlow's own, only {', '.join(TEXT_OPS)} "
-      "may be in it."
+      f"lacks. Besides TensorFlow's own it has {', '.join(TEXT_OPS)}."
     )
 
 
-def _ask(saved_model, batches):
+def _ask(python, saved_model, batches):
   """The reply of fresh_process.py."""
-  with tempfile.TemporaryDirectory() as folder:
-    request_path = os.path.join(folder, "request.json")
-    reply_path = os.path.join(folder, "reply.json")
-    request = {"saved_model": os.path.abspath(saved_model), "batches": batches}
-    with open(request_path, "w", encoding="utf-8") as file:
-      json.dump(request, file)
-    # Otherwise Python would search the script's folder for modules.
-    safe = {"PYTHONSAFEPATH": "1"}
-    done = subprocess.run(
-      [sys.executable, fresh_process.__file__, request_path, reply_path],
-      env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, **safe},
-      stderr=subprocess.PIPE,
-      encoding="utf-8",
-      errors="replace",
+  request = {"saved_model": os.path.abspath(saved_model), "batches": batches}
+  # Otherwise Python would search the script's folder for modules.
+  safe = {"PYTHONSAFEPATH": "1"}
+  done = subprocess.run(
+    [python, fresh_process.__file__],
+    input=json.dumps(request),
+    env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, **safe},
+    capture_output=True,
+    encoding="utf-8",
+    errors="replace",
+  )
+  if done.returncode:
+    raise ChildProcessError(
+      "The SavedModel that was written cannot be asked in a fresh process "
+      f"(exit status {done.returncode}):\n{done.stderr[-4000:]}"
     )
-    if done.returncode:
-      raise ChildProcessError(
-        "The SavedModel that was written cannot be asked in a fresh process "
-        f"(exit status {done.returncode}):\n{done.stderr[-4000:]}"
-      )
-    with open(reply_path, encoding="utf-8") as file:
-      return json.load(file)
+  return json.loads(done.stdout.splitlines()[-1])
 
 
 def _compared(expected, answer, tolerance):
@@ -127,8 +119,5 @@ def _compared(expected, answer, tolerance):
       is_equal = difference <= tolerance  # False for NaN
       largest = max(largest, difference)
     if not is_equal:
-      differing.append(
-        f"{name} should be {value!r}, but the SavedModel answers "
-        f"{answer[name]!r}"
-      )
+      differing.append(f"{name} should be {value!r}, not {answer[name]!r}")
   return differing, largest

@@ -60,9 +60,8 @@ def check_version(base, version=None):
   base = os.fspath(base)
   if is_remote(base):
     raise ValueError(
-      f"{base}: a folder on a remote file system cannot be renamed in one "
-      "step, and a server would see half a model. Export to a local folder "
-      "and copy the finished version."
+      f"{base} is on a remote file system, where a server would see half a "
+      "model. Export to a local folder and copy the finished version."
     )
   if os.path.lexists(base) and not os.path.isdir(base):
     raise ValueError(f"{base} is not a folder. Name a folder, or a new one.")
@@ -75,8 +74,8 @@ def check_version(base, version=None):
     )
   if version in _versions(base):
     raise ValueError(
-      f"{base} already has a version {version}, and a server may be reading "
-      "it. Give another --version, or leave the flag out for the next one."
+      f"{base} already has a version {version}. Give another --version, or "
+      "leave the flag out for the next one."
     )
 
 

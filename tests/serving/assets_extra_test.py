@@ -1,15 +1,18 @@
 """The model card and the warm-up requests of a SavedModel."""
 
 import json
+import shutil
 
 import pytest
 import tensorflow as tf
-from exported_model import exported_model, meta_graph, served_model
+from exported_model import exported_model, served_model
 from tiny_extractor import CONTEXT, QUESTION
 
+from bert_span.answers.decoding.options import StepOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.serving import assets_extra
+from bert_span.serving import assets_extra, verification
+from bert_span.serving.fresh_process import meta_graph
 
 
 @pytest.mark.large
@@ -20,28 +23,39 @@ from bert_span.serving import assets_extra
     (BIO_HEAD, "span_text", -1, "tag_logits", [-1, -1, 3]),
   ],
 )
-def test_every_tensor_of_every_signature_is_described(
-  head, list_output, width, logits, logits_shape
+def test_the_card_describes_every_tensor_of_every_signature(
+  tmp_path, head, list_output, width, logits, logits_shape
 ):
-  directory, _ = exported_model(head)
-  signatures = assets_extra.signatures_of(directory, head)
+  exported, extractor = exported_model(head)
+  directory = shutil.copytree(exported, tmp_path / "1")
+  (tmp_path / "eval_results.json").write_text('{"a|b": 88.5}')
+  (tmp_path / "run.flags").write_text("--do_train")
+  verified = verification.Verification(4, 0.0, ("MatMul",), ("NormalizeUTF8",))
+  assets_extra.write_model_card(
+    *(directory, "span", extractor, StepOptions(3), "float32", verified),
+    source=str(tmp_path),
+  )
+  folder = directory / "assets.extra"
+  lines = (folder / "README.md").read_text().splitlines()
+  assert {"# span", "| a\\|b | 88.5 |", "    --do_train"} <= set(lines)
+  card = json.loads((folder / "model_card.json").read_text())
+  signatures = card["signatures"]
   default = signatures["serving_default"]
-  assert default["method"] == "tensorflow/serving/predict"
   question = default["inputs"]["question"]
   assert (question["dtype"], question["shape"]) == ("string", [-1])
   assert default["outputs"]["score"]["dtype"] == "float32"
   assert default["outputs"][list_output]["shape"] == [-1, width]
   assert signatures["logits"]["outputs"][logits]["shape"] == logits_shape
-  for signature in signatures.values():
-    tensors = {**signature["inputs"], **signature["outputs"]}
-    assert all(tensor["description"] for tensor in tensors.values())
   # Names of inputs and outputs, read without the guide.
-  definitions = meta_graph(directory).signature_def
+  definitions = meta_graph(exported).signature_def
   named = {name for name in definitions if not name.startswith("__")}
   assert named == set(signatures)
   for name, signature in signatures.items():
+    method = "classify" if name == "classify" else "predict"
+    assert signature["method"] == f"tensorflow/serving/{method}"
     for side in ("inputs", "outputs"):
       assert set(signature[side]) == set(getattr(definitions[name], side))
+      assert all(tensor["description"] for tensor in signature[side].values())
 
 
 def test_what_is_beside_a_model_of_run_squad_is_in_its_training_run(tmp_path):
@@ -63,25 +77,6 @@ def test_what_is_beside_a_model_of_run_squad_is_in_its_training_run(tmp_path):
     assets_extra.training_run(str(own))
 
 
-def test_card_is_written_as_json_and_as_text(tmp_path):
-  tensor = {"dtype": "string", "shape": [-1], "description": "a | b"}
-  sides = {"inputs": {"question": tensor}, "outputs": {"answer": tensor}}
-  card = {
-    "name": "span",
-    "signatures": {"serving_default": {"method": "predict", **sides}},
-    "options": {"head": "span", "dtype": "float32", "max_seq_length": 384},
-    "training": {"scores": {"f1": 88.5}, "flags": ["--do_train"]},
-    **{name: {"x": 1} for name in ("encoder", "versions", "verification")},
-    **{name: ["NormalizeUTF8"] for name in ("text_ops", "ops")},
-  }
-  assets_extra.write_model_card(tmp_path, card)
-  folder = tmp_path / "assets.extra"
-  assert json.loads((folder / "model_card.json").read_text()) == card
-  lines = (folder / "README.md").read_text().splitlines()
-  assert "| question | string | [-1] | a \\| b |" in lines
-  assert {"| f1 | 88.5 |", "    --do_train"} <= set(lines)
-
-
 @pytest.mark.large
 def test_the_requests_of_every_signature_are_answered(tmp_path):
   prediction_log_pb2 = pytest.importorskip(
@@ -91,10 +86,8 @@ def test_the_requests_of_every_signature_are_answered(tmp_path):
   pairs = [(QUESTION, CONTEXT), ("When?", "É " + CONTEXT * 5), ("Who?", "")]
   assets_extra.write_warmup_requests(tmp_path, "span", [pairs[:1], pairs], 24)
   path = tmp_path / "assets.extra" / "tf_serving_warmup_requests"
-  logs = [
-    prediction_log_pb2.PredictionLog.FromString(record.numpy())
-    for record in tf.data.TFRecordDataset(str(path))
-  ]
+  records = tf.data.TFRecordDataset(str(path)).as_numpy_iterator()
+  logs = list(map(prediction_log_pb2.PredictionLog.FromString, records))
   assert len(logs) == 8
   served, extractor = served_model(SPAN_HEAD)
   expected = extractor.answer(*map(list, zip(*pairs, strict=True)))
@@ -102,6 +95,7 @@ def test_the_requests_of_every_signature_are_answered(tmp_path):
   for log in logs:
     request = getattr(log, log.WhichOneof("log_type")).request
     name = request.model_spec.signature_name
+    seen.add(name)
     if name == "classify":
       examples = request.input.example_list.examples
       inputs = {"inputs": [e.SerializeToString() for e in examples]}
@@ -110,27 +104,18 @@ def test_the_requests_of_every_signature_are_answered(tmp_path):
     inputs = {n: tf.constant(values) for n, values in inputs.items()}
     outputs = served.functions[name](**inputs)
     assert request.model_spec.name == "span"
-    seen.add(name)
-    if name == "classify":
-      assert outputs["classes"].numpy()[0, 0].decode() == expected[0].text
-    elif name == "logits":
+    if name == "logits":
       assert outputs["start_logits"].shape[1] == 24
-    else:
-      answers = [text.decode() for text in outputs["answer"].numpy()]
-      assert answers == [e.text for e in expected[: len(answers)]]
-  assert seen == {"serving_default", "logits", "examples", "classify"}
+      continue
+    best = outputs["classes"][:, 0] if name == "classify" else outputs["answer"]
+    answers = [text.decode() for text in best.numpy()]
+    assert answers == [e.text for e in expected[: len(answers)]]
+  assert seen == set(served.functions)
 
 
-def test_requests_are_written_where_they_can_be(monkeypatch, capsys):
+def test_requests_are_written_where_they_can_be(monkeypatch):
+  """Without their package: tests/jobs/saved_model_export_test.py."""
   util = assets_extra.importlib.util
   monkeypatch.setattr(util, "find_spec", lambda name: object())
-  assert not assets_extra.check_warmup(False)
-  assert assets_extra.check_warmup(None)
-  assert assets_extra.check_warmup(True)
-  assert not capsys.readouterr().err
-  monkeypatch.setattr(util, "find_spec", lambda name: None)
-  assert not assets_extra.check_warmup(None)
-  (line,) = capsys.readouterr().err.splitlines()
-  assert "bert_span[serving]" in line
-  with pytest.raises(ValueError, match=r"--warmup: .*--nowarmup"):
-    assets_extra.check_warmup(True)
+  written = [assets_extra.check_warmup(wish) for wish in (False, None, True)]
+  assert written == [False, True, True]

@@ -1,19 +1,18 @@
 """The local server: TensorFlow Serving's REST, its limits, and its page."""
 
 import contextlib
-import functools
 import http.client
 import itertools
 import json
-import queue
-import threading
+import signal
+import socket
 import time
 
 import pytest
-import uvicorn
 from exported_model import served_model
+from programs import start_program
 from running_app import running_app
-from tiny_extractor import QUESTION
+from tiny_extractor import QUESTION, shared_model
 
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.serving import local_server
@@ -58,12 +57,21 @@ def test_the_client_gets_the_answers_of_the_extractor(port):
   assert answer.probability == pytest.approx(expected.probability, abs=1e-5)
 
 
+def _logits(value):
+  """A request for the logits of a window of one WordPiece."""
+  row = {"input_ids": [value], "input_mask": [1], "segment_ids": [0]}
+  return {"signature_name": "logits", "instances": [row]}
+
+
 def test_columns_have_the_outputs_of_rows(port):
   _, rows = _request(port, _PREDICT, {"instances": [_ROW]})
   columns = {name: [text] for name, text in _ROW.items()}
   _, reply = _request(port, _PREDICT, {"inputs": columns})
   first = {name: values[0] for name, values in reply["outputs"].items()}
   assert [first] == rows["predictions"]
+  status, reply = _request(port, _PREDICT, _logits(3))
+  assert status == 200
+  assert set(reply["predictions"][0]) == {"start_logits", "end_logits"}
 
 
 def test_every_signature_is_described_and_status_is_available(port):
@@ -89,6 +97,7 @@ def test_every_signature_is_described_and_status_is_available(port):
     (_PREDICT, {"inputs": {"question": ["?"], "context": []}}, 400),
     (_PREDICT, {"instances": [], "inputs": {}}, 400),
     (_PREDICT, {"signature_name": "x", "instances": [{}]}, 400),
+    *((_PREDICT, _logits(value), 400) for value in (1.5, True, 2**31, [])),
     (_PREDICT, b" " * 5001, 413),
     ("/v1/models/other:predict", {}, 404),
     ("/v1/models/bert_span/versions/2:predict", {}, 404),
@@ -106,32 +115,26 @@ def test_a_lone_surrogate_is_a_character(port):
   assert _request(port, _PREDICT, row)[0] == 200
 
 
-def test_a_server_that_listens_says_so_and_its_page_gets_the_models_name(
-  monkeypatch,
-):
-  ports, servers = queue.Queue(), []
+@pytest.mark.large
+def test_the_program_says_where_it_listens_and_its_page_gets_the_models_name():
+  with socket.create_server(("127.0.0.1", 0)) as free:
+    port = free.getsockname()[1]
+  flags = f"--model={shared_model()}", "--model_name=a b&c", f"--port={port}"
+  program = start_program("bert_span.serve", *flags)
+  locations = []
 
-  class Server(uvicorn.Server):
-    def __init__(self, *args):
-      super().__init__(*args)
-      servers.append(self)
+  def ask():
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    with contextlib.suppress(ConnectionError), contextlib.closing(connection):
+      connection.request("GET", "/")
+      locations.append(connection.getresponse().getheader("location"))
+    return locations
 
-  monkeypatch.setattr(uvicorn, "Server", Server)
-  # See running_app.
-  config = functools.partial(uvicorn.Config, log_config=None)
-  monkeypatch.setattr(local_server.uvicorn, "Config", config)
-  arguments = _app(model_name="a b&c"), ServerOptions(port=0), ports.put
-  thread = threading.Thread(target=local_server.serve, args=arguments)
-  thread.start()
-  connection = http.client.HTTPConnection("127.0.0.1", ports.get(timeout=60))
-  try:
-    connection.request("GET", "/")
-    location = connection.getresponse().getheader("location")
-    assert location == "demo.html?model=a+b%26c"
-  finally:
-    connection.close()
-    servers[0].should_exit = True
-    thread.join()
+  program.send_signal_when(ask, signal.SIGINT)
+  done = program.finish()
+  assert done.returncode == 0
+  assert f"http://127.0.0.1:{port}/" in done.stderr
+  assert locations == ["demo.html?model=a+b%26c"]
 
 
 def test_windows_cover_the_passage(port):
@@ -151,9 +154,8 @@ def test_a_slow_model_ends_with_504():
 
 
 @pytest.mark.large
-@pytest.mark.parametrize(("width", "dark"), [(375, True), (1280, False)])
-def test_the_page_answers_an_example(browser, port, width, dark):
-  browser.open(f"http://127.0.0.1:{port}/", width, dark=dark)
+def test_the_page_answers_an_example(browser, port):
+  browser.open(f"http://127.0.0.1:{port}/", width=375)
   browser.wait_for("!document.getElementById('examples').hidden")
   waiting = "document.getElementById('waiting').innerText"
   assert browser.run(waiting) == "The answer appears here."
@@ -163,4 +165,4 @@ def test_the_page_answers_an_example(browser, port, width, dark):
   assert browser.run("document.querySelector('mark').textContent") == answer
   browser.run("document.querySelectorAll('#window-list button')[1].click()")
   assert browser.run("document.querySelector('mark.window') !== null")
-  assert browser.run("document.documentElement.scrollWidth") == width
+  assert browser.run("document.documentElement.scrollWidth") == 375

@@ -60,8 +60,8 @@ def test_models_config_labels_versions_that_it_serves(kit):
   messages = pytest.importorskip(
     "tensorflow_serving.config.model_server_config_pb2", reason=_API
   )
-  empty = messages.ModelServerConfig()
-  config = text_format.Parse(kit["models.config"], empty)
+  config = messages.ModelServerConfig()
+  text_format.Parse(kit["models.config"], config)
   (model,) = config.model_config_list.config
   assert model.name == DEFAULT_MODEL
   assert model.base_path == f"/models/{DEFAULT_MODEL}"
@@ -70,7 +70,9 @@ def test_models_config_labels_versions_that_it_serves(kit):
   assert set(model.version_labels.values()) == set(versions)
 
 
-def test_curls_requests_are_those_of_the_signature(page):
+def test_code_of_the_page_has_names_that_exist(page):
+  for line in re.findall(r"^from bert_span\S* import .+$", page, re.M):
+    exec(line, {})
   bodies = re.findall(r"-d '\s*({.*?})'", page, re.DOTALL)
   rows = [row for body in bodies for row in json.loads(body)["instances"]]
   assert rows and all(set(row) == {"question", "context"} for row in rows)
@@ -100,8 +102,3 @@ def test_grpcurls_message_is_a_predict_request(page, tmp_path, monkeypatch):
     pool.Add(file)
   service = pool.FindServiceByName("tensorflow.serving.PredictionService")
   assert "Predict" in service.methods_by_name
-
-
-def test_python_of_the_page_names_what_there_is(page):
-  for line in re.findall(r"^from bert_span\S* import .+$", page, re.M):
-    exec(line, {})

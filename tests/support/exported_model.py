@@ -1,17 +1,22 @@
 """Served and saved tiny models, made once for all tests of a process."""
 
 import functools
-import os
+import json
 import subprocess
 
+import numpy as np
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
 from tiny_extractor import new_folder, tiny_extractor
 
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.jobs.saved_model_export import sample_examples
-from bert_span.serving import fresh_process
+from bert_span.serving import fresh_process, verification
+from bert_span.serving.client.served_answer import (
+  answer_of_row,
+  rows_of_columns,
+)
 from bert_span.serving.signatures import ServedModel, write_saved_model
+from bert_span.squad.example import SquadExample
 
 
 @functools.cache
@@ -31,22 +36,17 @@ def exported_model(head):
   return directory, extractor
 
 
-def meta_graph(directory):
-  """The meta graph of a written SavedModel."""
-  with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
-    return saved_model_pb2.SavedModel.FromString(file.read()).meta_graphs[0]
-
-
 def few_samples():
   """Seven of the questions on which exports are compared."""
   examples = sample_examples()
   return [*examples[:4], *examples[-3:]]
 
 
-def ask_here(command, **options):
+def ask_here(command, input, **options):
   """A subprocess.run of fresh_process.py that asks in this process."""
-  fresh_process.main(*command[2:])
-  return subprocess.CompletedProcess(command, 0)
+  reply = fresh_process.ask(**json.loads(input))
+  stdout = json.dumps(reply, default=bytes.decode)
+  return subprocess.CompletedProcess(command, 0, stdout)
 
 
 def ask(server, questions, contexts):
@@ -56,3 +56,43 @@ def ask(server, questions, contexts):
     tf.constant(contexts, tf.string, [len(contexts)]),
   )
   return {name: values.numpy() for name, values in columns.items()}
+
+
+def list_names(columns):
+  """The names of the columns that are lists."""
+  prefix = "span_" if "span_count" in columns else "n_best_"
+  lists = {name for name in columns if name.startswith(prefix)}
+  return lists - {f"{prefix}count"}
+
+
+def check_columns(columns, extractor, questions, contexts, tolerance=1e-4):
+  """Compares columns with predictions, lists included; returns these."""
+  examples = list(map(SquadExample, questions, questions, contexts))
+  predictions = list(extractor.predict(examples))
+  values = {name: array.tolist() for name, array in columns.items()}
+  rows = rows_of_columns(values)
+  for row, prediction, context in zip(rows, predictions, contexts, strict=True):
+    expected = extractor.head.expected_row(prediction)
+    assert verification._compared(expected, row, tolerance)[0] == []
+    answer = answer_of_row(row, context)  # texts are at their characters
+    for span in (answer, *answer.n_best):
+      in_bytes = context.encode()[span.byte_start : span.byte_end]
+      assert in_bytes.decode() == span.text
+      assert span.is_answerable == bool(span.text)
+    for name in list_names(columns):
+      assert not any(row[name][len(answer.n_best) :])  # padding
+  return predictions
+
+
+def check_logits(function, extractor, tolerance):
+  """Compares a function of the inputs of "logits" with the model."""
+  ids = np.array([[2, 15, 12, 3, 5, 6, 7, 3], [2, 16, 12, 3, 5, 3, 0, 0]])
+  ids = ids.astype(np.int32)
+  mask = np.sign(ids)
+  found = function(input_ids=ids, input_mask=mask, segment_ids=0 * mask)
+  expected = extractor.model(
+    {"token_ids": ids, "padding_mask": mask, "segment_ids": 0 * mask}
+  )
+  assert set(found) == set(extractor.head.logits)
+  for name, values in found.items():
+    np.testing.assert_allclose(values, expected[name], atol=tolerance)

@@ -8,18 +8,15 @@ import threading
 import time
 
 from bert_span.serving.client import RetryOptions, SpanClient
+from bert_span.serving.client.served_answer import ServedSpan
 
+# Versions 1 and 2 of one model are served.
 _PATH = re.compile(
-  r"/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?:predict"
+  r"/v1/models/bert_span(/versions/[12]|/labels/(stable|canary))?:predict"
 )
 _N_BEST = 8  # columns of n-best outputs
-_PADDING = {
-  "answer": "",
-  **dict.fromkeys(("char_start", "char_end", "byte_start", "byte_end"), 0),
-  "score": 0.0,
-  "probability": 0.0,
-  "is_answerable": False,
-}
+_BEST = ("answer", *ServedSpan._fields[1:])
+_NO_ANSWER = ServedSpan("", 0, 0, 0, 0, 0.0, 0.0, False)
 
 
 def output_row(context, spans, null_odds=-3.5, is_answerable=True):
@@ -27,11 +24,11 @@ def output_row(context, spans, null_odds=-3.5, is_answerable=True):
 
   `spans` are up to eight (text, probability), best first; "" is "no answer".
   """
-  entries, columns = _entries(context, spans)
-  best = next(row for row in entries if row["is_answerable"] == is_answerable)
+  entries = [_entry(context, *span) for span in spans]
+  best = next(x for x in entries if x.is_answerable == is_answerable)
   return {
-    **best,
-    **{f"n_best_{name}": values for name, values in columns.items()},
+    **dict(zip(_BEST, best, strict=True)),
+    **_lists([f"n_best_{name}" for name in _BEST], entries),
     "null_odds": null_odds,
     "n_best_count": len(entries),
   }
@@ -39,39 +36,31 @@ def output_row(context, spans, null_odds=-3.5, is_answerable=True):
 
 def span_row(context, spans, null_odds=-3.5):
   """As `output_row` of a bio head; spans in order of position."""
-  entries, columns = _entries(context, spans)
-  del columns["is_answerable"]
-  columns["text"] = columns.pop("answer")
+  entries = [_entry(context, *span) for span in spans]
+  best = max(entries, key=lambda entry: entry.score, default=_NO_ANSWER)
   return {
-    **max(entries, key=lambda row: row["score"], default=_PADDING),
-    **{f"span_{name}": values for name, values in columns.items()},
+    **dict(zip(_BEST, best, strict=True)),
+    **_lists([f"span_{name}" for name in ServedSpan._fields[:-1]], entries),
     "null_odds": null_odds,
     "span_count": len(entries),
   }
 
 
-def _entries(context, spans):
-  """A dict for each span, and the padded columns of all."""
-  entries = [_entry(context, text, odds) for text, odds in spans]
-  padded = entries + [_PADDING] * (_N_BEST - len(entries))
-  return entries, {name: [row[name] for row in padded] for name in _PADDING}
-
-
 def _entry(context, text, probability):
   if not text:
-    return {**_PADDING, "score": -1.5, "probability": probability}
+    return _NO_ANSWER._replace(score=-1.5, probability=probability)
   start = context.index(text)
-  byte_start = len(context[:start].encode())
-  return {
-    "answer": text,
-    "char_start": start,
-    "char_end": start + len(text),
-    "byte_start": byte_start,
-    "byte_end": byte_start + len(text.encode()),
-    "score": 10.0 * probability,
-    "probability": probability,
-    "is_answerable": True,
-  }
+  place = start, start + len(text)
+  in_bytes = (len(context[:position].encode()) for position in place)
+  return ServedSpan(
+    text, *place, *in_bytes, 10.0 * probability, probability, True
+  )
+
+
+def _lists(names, entries):
+  """Columns of entries, padded; names may lack the last one."""
+  padded = entries + [_NO_ANSWER] * (_N_BEST - len(entries))
+  return dict(zip(names, map(list, zip(*padded, strict=True)), strict=False))
 
 
 def first_word(question, context):
@@ -86,9 +75,6 @@ class ModelServer(http.server.ThreadingHTTPServer):
   """Answers as TensorFlow Serving does, unless a test scripts otherwise."""
 
   daemon_threads = True
-  model = "bert_span"
-  versions = (1, 2)
-  labels = ("stable", "canary")
 
   def __init__(self, port=0):
     super().__init__(("127.0.0.1", port), _Handler)
@@ -134,16 +120,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     authorization = self.headers["Authorization"]
     if server.token and authorization != f"Bearer {server.token}":
       return 401, {"error": "no valid token"}
-    match = _PATH.fullmatch(self.path)
-    if not match:
-      return 404, {"error": "Malformed request: POST " + self.path}
-    name, version, label = match.groups()
-    if (
-      name != server.model
-      or (version and int(version) not in server.versions)
-      or (label and label not in server.labels)
-    ):
-      return 404, {"error": f"Servable not found for request: Latest({name})"}
+    if not _PATH.fullmatch(self.path):
+      return 404, {"error": f"Servable not found for request: {self.path}"}
     rows = body["instances"] if isinstance(body, dict) else []
     if not all(set(row) == {"question", "context"} for row in rows) or not rows:
       return 400, {"error": "JSON Value not formatted correctly"}

@@ -5,7 +5,7 @@ import time
 
 import pytest
 import tensorflow as tf
-from model_server import client_of, first_word, output_row
+from model_server import client_of, first_word
 
 from bert_span.serving.client import retries
 from bert_span.serving.client.endpoint import Credentials
@@ -59,29 +59,14 @@ def service():
   server.stop(0)
 
 
-def test_questions_are_answered_in_batches(service):
-  contexts = ["Ada came.", "日本 👩\u200d👧", " "]
+def test_batches_get_the_answers_of_rest(service, server):
+  questions = ["Who?"] * 3, ["Ada came.", "日本 👩\u200d👧", " "]
   with client_of(service, batch_size=2) as client:
-    answers = client.answer(["Who?"] * 3, contexts)
-  assert [
-    (answer.text, answer.byte_end, answer.is_answerable, len(answer.n_best))
-    for answer in answers
-  ] == [("Ada", 3, True, 2), ("日本", 6, True, 2), ("", 0, False, 1)]
-  assert answers[0].n_best[0].probability == 0.75
-  (first, _), (second, _) = service.requests
-  assert first.model_spec.name == "bert_span"
-  assert first.model_spec.signature_name == "serving_default"
-  assert first.inputs["question"].tensor_shape.dim[0].size == 2
-  assert second.inputs["question"].tensor_shape.dim[0].size == 1
-
-
-def test_rest_and_grpc_give_the_same_answer(service, server):
-  context = "zwölf Ämter"
-  service.answer = server.answer = lambda question, context: output_row(
-    context, [("Ämter", 0.5)], null_odds=0.25
-  )
-  by_rest = client_of(server).answer("What?", context)
-  assert client_of(service).answer("What?", context) == by_rest
+    answers = client.answer(*questions)
+  assert [answer.text for answer in answers] == ["Ada", "日本", ""]
+  assert answers == client_of(server).answer(*questions)
+  columns = [request.inputs["question"] for request, _ in service.requests]
+  assert [column.tensor_shape.dim[0].size for column in columns] == [2, 1]
 
 
 def test_version_and_label_and_token_are_sent(service):
@@ -91,6 +76,7 @@ def test_version_and_label_and_token_are_sent(service):
   client_of(service, label="stable").answer("Who?", "Ada")
   (first, metadata), (second, bare) = service.requests
   assert first.model_spec.name == "m"
+  assert first.model_spec.signature_name == "serving_default"
   assert first.model_spec.version.value == 3
   assert metadata["authorization"] == "Bearer s3cret"
   assert second.model_spec.version_label == "stable"
