@@ -80,20 +80,3 @@ def test_every_character_of_a_table_is_replaced_and_no_other():
   normalizer = tf_text.FastBertNormalizer(model_buffer=normalizer_model(table))
   found = normalizer.normalize(tf.constant(texts)).numpy()
   assert [x.decode() for x in found] == [table.get(x, x) for x in texts]
-
-
-def test_characters_are_replaced_dropped_and_kept():
-  model = normalizer_model(
-    {"É": "e", "b": "", "\0": "", "🙂": "smile", "A": "a", "가": "가"}
-  )
-  normalizer = tf_text.FastBertNormalizer(model_buffer=model)
-  texts = ["ÉabA\0🙂日", "", "日x", "가b", "bb"]
-  found, offsets = normalizer.normalize_with_offsets(tf.constant(texts))
-  expected = ["eaasmile日", "", "日x", "가", ""]
-  assert [text.decode() for text in found.numpy()] == expected
-  expected = [0, 2, 4, 6, 6, 6, 6, 6, 10, 11, 12, 13]
-  assert offsets[0].numpy().tolist() == expected
-  assert offsets[2].numpy().tolist() == [0, 1, 2, 3, 4]
-  model = normalizer_model({"x": ""})  # Without a replacement.
-  normalizer = tf_text.FastBertNormalizer(model_buffer=model)
-  assert normalizer.normalize(tf.constant(["axb"])).numpy() == [b"ab"]
