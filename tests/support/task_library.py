@@ -27,7 +27,6 @@ _ENVIRONMENT = flags.DEFINE_string(
 _CHECK = pathlib.Path(__file__).with_name("task_library_check.py")
 _SEQ_LENGTH = 384  # the only one that the library takes
 _TOLERANCE = 1e-2  # of scores: its runtime is of 2023
-
 _UNKNOWN = "NO KNOWN CAUSE"
 
 
