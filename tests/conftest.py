@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import subprocess
 
 import pytest
 
@@ -64,6 +65,18 @@ def uncased_vocab_file():
 def repository():
   """The root of the checkout."""
   return _ROOT
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+  """A folder on a disk of two pages, and a function that makes it larger."""
+  folder = tmp_path / "disk"
+  folder.mkdir()
+  mount = ("mount", "-t", "tmpfs", "none", folder, "-o")
+  if subprocess.run([*mount, "size=8k"], capture_output=True).returncode:
+    pytest.skip("A disk can be mounted by root only.")
+  yield folder, lambda: subprocess.run([*mount, "remount,size=1m"], check=True)
+  subprocess.run(["umount", folder], check=True)
 
 
 @pytest.fixture(scope="session")

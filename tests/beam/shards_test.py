@@ -72,11 +72,11 @@ def test_a_run_goes_on_with_the_options_of_its_start_only(tmp_path):
 
 
 def test_the_hash_of_a_folder_covers_names_and_contents(tmp_path):
-  (tmp_path / "a").write_text("1")
-  hashes = [folder_sha256(str(tmp_path)) for _ in range(2)]
-  (tmp_path / "a").rename(tmp_path / "b")
-  hashes.append(folder_sha256(str(tmp_path)))
-  (tmp_path / "b").write_text("2")
-  hashes.append(folder_sha256(str(tmp_path)))
+  files, hashes = [("a", "1"), ("a", "1"), ("b", "1"), ("b", "2")], []
+  for i, (name, content) in enumerate(files):
+    folder = tmp_path / str(i)
+    folder.mkdir()
+    (folder / name).write_text(content)
+    hashes.append(folder_sha256(str(folder)))
   assert hashes[0] == hashes[1]
   assert len(set(hashes)) == 3

@@ -113,9 +113,8 @@ def test_the_requests_of_every_signature_are_answered(tmp_path):
   assert seen == set(served.functions)
 
 
-def test_requests_are_written_where_they_can_be(monkeypatch):
-  """Without their package: tests/jobs/saved_model_export_test.py."""
-  util = assets_extra.importlib.util
-  monkeypatch.setattr(util, "find_spec", lambda name: object())
-  written = [assets_extra.check_warmup(wish) for wish in (False, None, True)]
-  assert written == [False, True, True]
+def test_requests_without_their_package_are_refused(monkeypatch):
+  monkeypatch.setattr(assets_extra.importlib.util, "find_spec", lambda _: None)
+  assert not assets_extra.check_warmup(None)
+  with pytest.raises(ValueError, match="--nowarmup"):
+    assets_extra.check_warmup(True)

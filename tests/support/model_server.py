@@ -26,23 +26,26 @@ def output_row(context, spans, null_odds=-3.5, is_answerable=True):
   """
   entries = [_entry(context, *span) for span in spans]
   best = next(x for x in entries if x.is_answerable == is_answerable)
-  return {
-    **dict(zip(_BEST, best, strict=True)),
-    **_lists([f"n_best_{name}" for name in _BEST], entries),
-    "null_odds": null_odds,
-    "n_best_count": len(entries),
-  }
+  return _row("n_best", _BEST, best, entries, null_odds)
 
 
 def span_row(context, spans, null_odds=-3.5):
   """As `output_row` of a bio head; spans in order of position."""
   entries = [_entry(context, *span) for span in spans]
   best = max(entries, key=lambda entry: entry.score, default=_NO_ANSWER)
+  return _row("span", ServedSpan._fields[:-1], best, entries, null_odds)
+
+
+def _row(prefix, fields, best, entries, null_odds):
+  """Columns of the best entry, and of all, padded; fields may lack the last."""
+  names = [f"{prefix}_{field}" for field in fields]
+  padded = entries + [_NO_ANSWER] * (_N_BEST - len(entries))
+  lists = map(list, zip(*padded, strict=True))
   return {
     **dict(zip(_BEST, best, strict=True)),
-    **_lists([f"span_{name}" for name in ServedSpan._fields[:-1]], entries),
+    **dict(zip(names, lists, strict=False)),
     "null_odds": null_odds,
-    "span_count": len(entries),
+    f"{prefix}_count": len(entries),
   }
 
 
@@ -55,12 +58,6 @@ def _entry(context, text, probability):
   return ServedSpan(
     text, *place, *in_bytes, 10.0 * probability, probability, True
   )
-
-
-def _lists(names, entries):
-  """Columns of entries, padded; names may lack the last one."""
-  padded = entries + [_NO_ANSWER] * (_N_BEST - len(entries))
-  return dict(zip(names, map(list, zip(*padded, strict=True)), strict=False))
 
 
 def first_word(question, context):

@@ -27,12 +27,6 @@ _ENVIRONMENT = flags.DEFINE_string(
 _CHECK = pathlib.Path(__file__).with_name("task_library_check.py")
 _SEQ_LENGTH = 384  # the only one that the library takes
 _TOLERANCE = 1e-2  # of scores: its runtime is of 2023
-
-_SAME = "the same answer"
-_WHOLE_WORDS = "the library gives whole words between blanks"
-_CANDIDATES = "the library tries 5 starts and 5 ends, here 20"
-_LONGER = "the library takes answers of up to 32 WordPieces, here 30"
-_ROUNDING = "the library's runtime rounds otherwise"
 _UNKNOWN = "NO KNOWN CAUSE"
 
 
@@ -105,10 +99,10 @@ def _task_library_answers(path, examples, folder):
 def _cause(context, our, text, score):
   """Why the library's best answer, text or "", is not our `Prediction`."""
   if text == our.text:
-    return _SAME
+    return "the same answer"
   words = text.split()
   if words == _widened(context, our):
-    return _WHOLE_WORDS
+    return "the library gives whole words between blanks"
   ours = [e for e in our.n_best if words == _widened(context, e)]
   # Several of our spans may be the same whole words; the best one is theirs.
   # Its score is another one, or so near to our answer's that either may win.
@@ -116,11 +110,11 @@ def _cause(context, our, text, score):
     abs(ours[0].score - score) > _TOLERANCE
     or abs(ours[0].score - our.score) <= _TOLERANCE
   ):
-    return _ROUNDING
+    return "the library's runtime rounds otherwise"
   if not text or our.score > score + _TOLERANCE:
-    return _CANDIDATES
+    return "the library tries 5 starts and 5 ends, here 20"
   if score > our.score + _TOLERANCE:
-    return _LONGER
+    return "the library takes answers of up to 32 WordPieces, here 30"
   return _UNKNOWN
 
 

@@ -46,9 +46,8 @@ def test_a_vector_holds_every_step(tmp_path, model):
   assert sum(sum(w["is_max_context"]) for w in many["windows"]) == len(
     many["context_tokens"]["ids"]
   )
-  extractor = opened_tflite(**model)
-  for vector, example in zip(content["vectors"], _EXAMPLES, strict=True):
-    (prediction,) = extractor.predict([example])
+  predictions = opened_tflite(**model).predict(_EXAMPLES)
+  for vector, prediction in zip(content["vectors"], predictions, strict=True):
     answer = vector["answer"]
     assert answer["text"] == prediction.text
     assert answer["score"] == pytest.approx(prediction.score, abs=1e-5)

@@ -4,15 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_span.answers.decoding.n_best import Candidates, NullEntry
+from bert_span.answers.decoding.n_best import Candidates
 from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import Tokens, one_row
 from bert_span.text.windows import SlidingWindows
-from bert_span.tflite.text_graph import (
-  RankedWindows,
-  distinct_entries,
-  null_entry,
-)
+from bert_span.tflite.text_graph import RankedWindows, distinct_entries
 
 
 @pytest.mark.parametrize("options", [(16, 4, 4), (384, 128, 64), (330, 15, 8)])
@@ -68,14 +64,3 @@ def test_the_best_texts_are_listed_once(spans, text, n_best_size, entries):
   columns = (found.char_start, found.char_end, found.score)
   rows = zip(*(column[0].numpy().tolist() for column in columns), strict=True)
   assert list(rows) == entries + padding
-
-
-def test_the_null_entry_is_of_the_lowest_window():
-  start = tf.constant([[3.0, 9.0], [1.0, 9.0], [1.0, 9.0], [-9.0, 0.0]])
-  end = tf.constant([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
-  of_windows = NullEntry(*(x[:, 0] for x in (start, end, start, end)))
-  null = null_entry(3, of_windows)
-  assert null.score.numpy() == [2.0]
-  assert null.start_logit.numpy() == [1.0]
-  null = null_entry(0, of_windows)
-  assert null.score.numpy() == [0.0]

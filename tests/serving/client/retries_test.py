@@ -58,28 +58,3 @@ def test_attempts_get_what_the_deadline_leaves(call):
   options = RetryOptions(timeout=10.0, deadline=15.0, first_wait=1.0)
   _, _, timeouts = call([_away(), "a"], options, seconds=6.0)
   assert timeouts == [10.0, 8.5]  # 15 - 6 - 0.5
-
-
-@pytest.mark.parametrize(
-  ("options", "attempts"),
-  [({"max_attempts": 1}, 1), ({"deadline": 1.25, "first_wait": 1.0}, 2)],
-)
-def test_the_last_error_is_raised_with_the_number_of_attempts(
-  call, options, attempts
-):
-  with pytest.raises(
-    ServerUnavailableError, match=rf"^Away\. .*attempt {attempts} "
-  ):
-    call([_away()] * 5, RetryOptions(**options))
-
-
-@pytest.mark.parametrize(
-  ("name", "value"),
-  [
-    *(("timeout", 0), ("deadline", float("nan")), ("max_attempts", 0)),
-    *(("first_wait", -0.1), ("longest_wait", float("nan"))),
-  ],
-)
-def test_wrong_options_are_named(name, value):
-  with pytest.raises(ValueError, match=f"{name} .*{value}"):
-    RetryOptions(**{name: value})
