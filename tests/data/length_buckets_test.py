@@ -130,8 +130,8 @@ def test_mean_padded_length_is_that_of_an_epoch():
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "d"]
 
 
-def _example(context, *answers, is_impossible=False):
-  return SquadExample("id", "a", context, answers, is_impossible)
+def _example(context, *answers):
+  return SquadExample("id", "a", context, answers)
 
 
 def test_zero_bytes_at_the_end_and_lone_surrogates_keep_their_place():

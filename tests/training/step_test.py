@@ -5,30 +5,22 @@ import numpy as np
 import pytest
 import span_runs
 import tensorflow as tf
-from toy_trainer import BATCH
 
 from bert_span import BertAdamW
 from bert_span.training.options import ExecutionOptions, TrainOptions
 from bert_span.training.step import LossScale, TrainStep
-from bert_span.training.step_runner import (
-  compiles_steps,
-  split_batch,
-)
+from bert_span.training.step_runner import compiles_steps, split_batch
 from bert_span.training.strategy import computes_on_accelerator
-
-
-def make_step(model, loss_fn):
-  optimizer = BertAdamW(1e-2)
-  optimizer.build(model.trainable_variables)
-  options = TrainOptions(train_batch_size=BATCH, clip_norm=0.5)
-  return TrainStep(model, loss_fn, optimizer, options)
 
 
 def train(jit_compile, dropout=0.0):
   """Makes three updates of two micro-batches each."""
   model = span_runs.make_model(dropout)
-  step = make_step(model, span_runs.LOSS_FN)
-  batch = next(iter(span_runs.batches(BATCH, 0)))
+  optimizer = BertAdamW(1e-2)
+  optimizer.build(model.trainable_variables)
+  options = TrainOptions(train_batch_size=4, clip_norm=0.5)
+  step = TrainStep(model, span_runs.LOSS_FN, optimizer, options)
+  batch = next(iter(span_runs.batches(4, 0)))
   parts = {n: tf.reshape(x, [2, 2, *x.shape[1:]]) for n, x in batch.items()}
   update = tf.function(step.update_from, jit_compile=jit_compile)
   metrics = [update(parts, tf.ones([2, 2])) for _ in range(3)]
