@@ -16,7 +16,6 @@ from bert_span.answers.decoding.predictions import (
   Answer,
   NBestEntry,
   Prediction,
-  answer_of,
   as_original_without_span,
   predictions_of,
 )
@@ -51,16 +50,6 @@ def predictions():
   contexts = tf.constant(["Al \ufffdb saw.", ""])
   outputs = SpanDecoder(_OPTIONS)(contexts, windows, start, end)
   return predictions_of(_EXAMPLES, outputs)
-
-
-def test_predictions_hold_the_context_s_own_characters(predictions):
-  found, empty = predictions
-  assert (found.qas_id, found.null_odds) == ("z", -6.0)
-  assert answer_of(found)[:3] == ("\ud800b", 3, 5)
-  assert [entry.text for entry in found.n_best] == ["\ud800b", "Al \ud800b", ""]
-  assert (found.n_best[1].char_start, found.n_best[1].score) == (0, 7.0)
-  assert answer_of(empty) == Answer("", 0, 0, 0.0, 1.0)
-  assert (empty.null_odds, len(empty.n_best)) == (1e6, 1)
 
 
 def _read(folder):

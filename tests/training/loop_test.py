@@ -69,6 +69,7 @@ def test_the_model_ends_with_the_averages_and_a_stopped_run_with_the_same(
   options = {"ema_momentum": 0.5, "iterations_per_loop": 3}
   whole = make_trainer(tmp_path / "whole", callbacks=[Recorder()], **options)
   assert whole.train(dataset_fn) == NUM_STEPS
+  assert whole.runner.num_traces == 1
   # A point holds the mean loss of its steps: 1 to 3, 4 to 6, and the last one.
   losses = read_events(folder)["loss"]
   np.testing.assert_allclose(

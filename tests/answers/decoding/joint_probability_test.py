@@ -79,11 +79,7 @@ _CONTEXT = "abcdefghi"
 def _decode(case, **options):
   windows, start, end, _ = case
   decoder = SpanDecoder(DecoderOptions(**options))
-  arguments = tf.constant([_CONTEXT] * 3), windows, start, end
-  outputs = decoder(*arguments)
-  for name, value in tf.function(decoder.__call__)(*arguments).items():
-    if value.dtype.is_floating:
-      np.testing.assert_allclose(value, outputs[name], atol=1e-5)
+  outputs = decoder(tf.constant([_CONTEXT] * 3), windows, start, end)
   return {name: value.numpy() for name, value in outputs.items()}
 
 

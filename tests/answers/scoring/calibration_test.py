@@ -177,7 +177,6 @@ def test_edges_belong_to_the_bin_above_and_equal_confidences_together():
 @pytest.mark.parametrize("bins_of", [equal_width_bins, equal_mass_bins])
 def test_calibration_error_by_hand(bins_of):
   for confidence, correct, error in (
-    ([0.25] * 4 + [0.75] * 4, [1, 0, 0, 0, 1, 1, 1, 0], 0),
     ([0.5, 0.25], [1, 1], (0.5 + 0.75) / 2),  # fewer predictions than bins
     ([0.5, 0.5], [0.25, 0.5], 0.125),  # Soft correctness counts as a share.
     ([], [], 0),

@@ -7,7 +7,6 @@ official evaluators.
 import pytest
 
 from bert_span.answers.scoring.squad_scores import (
-  best_threshold,
   evaluate_multi_span,
   evaluate_squad1,
   evaluate_squad2,
@@ -25,14 +24,6 @@ _EXAMPLES = [_example("a", "red car"), _example("b", "x"), _example("n")]
 _PREDICTIONS = {"a": "red car", "b": "x", "n": "guess"}
 
 
-def test_each_figure_takes_the_annotator_that_suits_it_best():
-  examples = [_example("q1", "red car", "red"), _example("q2", "blue")]
-  scores = evaluate_squad1(examples, {"q1": "the Red", "q2": "dark blue"})
-  # q1: 1 and 1 with the second annotator. q2: precision 1/2, recall 1.
-  f1 = pytest.approx(100 * (1 + 2 / 3) / 2)
-  assert scores == {"exact_match": 50.0, "f1": f1}
-
-
 def test_a_kind_of_question_that_does_not_occur_has_no_figures():
   only_answerable = evaluate_squad2(_EXAMPLES[:1], {"a": "z"})
   assert "NoAns_exact" not in only_answerable
@@ -46,18 +37,6 @@ def test_answers_that_normalize_to_nothing_are_left_out():
   assert question_scores(kept, "", version_2=True) == (0, 0)
   assert question_scores(none_left, "", version_2=True) == (1, 1)
   assert evaluate_squad2([none_left], {"q": ""})["HasAns_exact"] == 100
-
-
-@pytest.mark.parametrize(
-  ("na_probs", "gains", "num_unanswerable", "best"),
-  [
-    ([0.1, 0.4, 0.7], [1, -1, 0.5], 1, (2.0, 0.1)),  # the worked example
-    ([0.1, 0.2, 0.3, 0.4], [1, -1, 1, 0], 0, (1.0, 0.1)),  # the first maximum
-    ([-5.0, 3.0], [-1, 1], 7, (7.0, 0.0)),  # No prediction helps.
-  ],
-)
-def test_best_threshold_by_hand(na_probs, gains, num_unanswerable, best):
-  assert best_threshold(na_probs, gains, num_unanswerable) == best
 
 
 def test_equal_no_answer_scores_are_admitted_in_the_order_of_na_probs():
