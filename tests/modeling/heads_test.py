@@ -10,6 +10,16 @@ from bert_span.modeling.heads import BioHead, SpanHead
 from bert_span.modeling.span_model import SpanModel, assign_head
 
 
+def test_span_logits_are_products_with_the_start_and_the_end_vector():
+  head = SpanHead()
+  head.build((None, None, 3))
+  head.kernel.assign([[1.0, 0.0], [2.0, 0.0], [0.0, 5.0]])
+  head.bias.assign([10.0, 20.0])
+  start, end = head(np.array([[[1.0, 1.0, 1.0], [0.0, 2.0, -1.0]]]))
+  np.testing.assert_allclose(start, [[13.0, 14.0]])
+  np.testing.assert_allclose(end, [[25.0, 15.0]])
+
+
 def test_tag_logits_are_w_times_the_vector_plus_b():
   assert TAGS == ("B", "I", "O")
   head = BioHead()

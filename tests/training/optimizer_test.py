@@ -19,6 +19,20 @@ def make_variable(path, value):
     return keras.Variable(np.asarray(value, "float32"), name=name)
 
 
+def test_first_two_updates_follow_the_formula_by_hand():
+  kernel = make_variable("dense/kernel", [2.0])
+  optimizer = BertAdamW(0.1, epsilon=0.5)
+  optimizer.apply([tf.constant([4.0])], [kernel])
+  # m = 0.1 * 4, v = 0.001 * 16, decay 0.01 * 2.
+  m, v = 0.4, 0.016
+  expected = 2.0 - 0.1 * (m / (v**0.5 + 0.5) + 0.01 * 2.0)
+  np.testing.assert_allclose(kernel.numpy(), [expected], rtol=1e-6)
+  optimizer.apply([tf.constant([-1.0])], [kernel])
+  m, v = 0.9 * m - 0.1, 0.999 * v + 0.001
+  expected -= 0.1 * (m / (v**0.5 + 0.5) + 0.01 * expected)
+  np.testing.assert_allclose(kernel.numpy(), [expected], rtol=1e-6)
+
+
 def test_bias_correction_equals_adamw_of_keras():
   ours = make_variable("dense/kernel", [2.0, -1.0])
   theirs = make_variable("dense/kernel", [2.0, -1.0])

@@ -63,6 +63,20 @@ def _assert_softmax(outputs, scores):
   )
 
 
+def test_best_span_and_order_of_the_n_best():
+  start, end = [0, 0, 0, 7, 3, 2, 0, 0, 0], [0, 0, 0, 2, 6, 5, 0, 0, 0]
+  outputs = _decode_one(start, end, max_answer_length=2**31 - 1)
+  # 7+6, 7+5, 3+6, 7+2, 3+5, ...: "b" and "a" tie at 9, start rank decides.
+  assert _texts(outputs)[:5] == ["a b", "a b c", "a", "b", "b c"]
+  assert (outputs["answer"], outputs["score"]) == ([b"a b"], [13.0])
+  assert (outputs["char_start"], outputs["char_end"]) == ([0], [3])
+  assert outputs["n_best_end_logit"][0][:3] == [6.0, 5.0, 2.0]
+  count, scores = outputs["n_best_count"][0], outputs["n_best_score"][0]
+  assert count < len(scores)
+  _assert_softmax(outputs, scores[:count])
+  assert outputs["probability"][0] == outputs["n_best_probability"][0][0]
+
+
 def test_equal_texts_do_not_keep_later_texts_out_of_the_list():
   # 60 equal words lead the ranking: the search must go below the first
   # 2 * n_best_size candidates, and the other example's list must not change.
@@ -117,6 +131,20 @@ def test_no_answer_is_given_above_the_threshold_only():
   outputs = _decode_null(logits, null_score_diff_threshold=2.0)
   assert outputs["answer"] == [b"a"]
   assert outputs["probability"][0] == outputs["n_best_probability"][0][1]
+
+
+def test_null_score_is_the_lowest_of_the_windows_and_the_first_of_equals():
+  start, end = np.full([2, 3, 9], -9.0)
+  start[:, 0], end[:, 0] = [6, 1, 2], [0, 3, 2]
+  start[0, 3] = end[0, 3] = 1
+  options = {"version_2_with_negative": True, "n_best_size": 2}
+  windows = _windows([_window(_CONTEXT)] * 3, [0, 0, 0])
+  outputs = _decode([_CONTEXT], windows, start, end, **options)
+  # The first window's top ends are 3 and 0, its top starts 0 and 3.
+  assert _texts(outputs)[:1] == [""]
+  assert outputs["n_best_start_logit"][0][0] == 1.0
+  assert outputs["n_best_end_logit"][0][0] == 3.0
+  assert outputs["null_odds"] == [2.0]
 
 
 def test_question_without_a_span_gets_no_answer_in_both_versions():
