@@ -199,12 +199,6 @@ _MODELS = (
 _extractor = functools.cache(tiny_extractor)
 
 
-def _check_answer(answer, context):
-  assert answer.text == context[answer.char_start : answer.char_end]
-  assert 0 <= answer.char_start <= answer.char_end <= len(context)
-  assert 0.0 <= answer.probability <= 1.0
-
-
 @pytest.mark.large  # Traces two extractors.
 @hypothesis.settings(_REPRODUCIBLE, max_examples=12)
 @hypothesis.given(
@@ -216,7 +210,9 @@ def test_answers_are_characters_of_any_passage(model, pairs):
   answers = extractor.answer(list(questions), list(contexts), n_best=20)
   for context, entries in zip(contexts, answers, strict=True):
     for entry in entries:
-      _check_answer(entry, context)
+      assert entry.text == context[entry.char_start : entry.char_end]
+      assert 0 <= entry.char_start <= entry.char_end <= len(context)
+      assert 0.0 <= entry.probability <= 1.0
     # One null entry at most, and only where there may be one.
     num_empty = sum(not entry.text for entry in entries)
     assert num_empty <= 1

@@ -190,31 +190,26 @@ _PLANS = "the plan and a plan"
 
 
 @pytest.mark.parametrize(
-  ("text", "stated", "located"),
+  ("passage", "text", "stated", "located"),
   [
-    ("plan", 4, 4),  # as stated
-    ("plan", 15, 15),  # as stated, though it is not the first
-    ("and", 0, 9),  # only once in the passage
-    ("and", 10**30, 9),
-    ("plan", 3, 4),  # " pla" touches "the plan"
-    ("plan", 5, 4),  # "lan " touches "plan "
-    ("plan", 16, 15),  # "lan" is cut by the end
-    ("plan", 0, NOT_LOCATED),  # "the " touches "the ": which plan?
-    ("plan", -3, NOT_LOCATED),
-    ("plot", 4, NOT_LOCATED),
-    (" ", 3, NOT_LOCATED),
-    ("the plan and a plan.", 0, NOT_LOCATED),  # longer than the passage
+    (_PLANS, "plan", 4, 4),  # as stated
+    (_PLANS, "plan", 15, 15),  # as stated, though it is not the first
+    (_PLANS, "and", 0, 9),  # only once in the passage
+    (_PLANS, "and", 10**30, 9),
+    (_PLANS, "plan", 3, 4),  # " pla" touches "the plan"
+    (_PLANS, "plan", 5, 4),  # "lan " touches "plan "
+    (_PLANS, "plan", 16, 15),  # "lan" is cut by the end
+    (_PLANS, "plan", 0, NOT_LOCATED),  # "the " touches "the ": which plan?
+    (_PLANS, "plan", -3, NOT_LOCATED),
+    (_PLANS, "plot", 4, NOT_LOCATED),
+    (_PLANS, " ", 3, NOT_LOCATED),
+    (_PLANS, "the plan and a plan.", 0, NOT_LOCATED),  # longer than the passage
+    ("x aaa", "aa", 0, NOT_LOCATED),  # Overlapping occurrences are several.
+    ("😀😀 yes", "yes", 5, 3),  # characters beyond the basic plane
+    ("", "yes", 0, NOT_LOCATED),
   ],
 )
-def test_answer_is_where_it_can_only_be_meant(text, stated, located):
-  char_start, detail = locate_answer(_PLANS, text, stated)
+def test_answer_is_where_it_can_only_be_meant(passage, text, stated, located):
+  char_start, detail = locate_answer(passage, text, stated)
   assert char_start == located
   assert bool(detail) == (located != stated)
-
-
-def test_answers_of_other_passages():
-  # Overlapping occurrences are several.
-  assert locate_answer("x aaa", "aa", 0)[0] == NOT_LOCATED
-  # Characters beyond the basic plane.
-  assert locate_answer("😀😀 yes", "yes", 5)[0] == 3
-  assert locate_answer("", "yes", 0)[0] == NOT_LOCATED

@@ -39,10 +39,7 @@ from squad_runs import squad_flags, write_squad_files
 from text_example import text_example
 from tiny_extractor import CONTEXT, QUESTION, shared_model
 
-from bert_span.answers.prediction_files import (
-  read_na_probs,
-  read_predictions,
-)
+from bert_span.answers.prediction_files import read_na_probs, read_predictions
 from bert_span.beam import question_files
 from bert_span.jobs.evaluation import score_files
 from bert_span.serving.client import RetryOptions, SpanClient
