@@ -3,7 +3,6 @@
 import json
 import pathlib
 
-import numpy as np
 import pytest
 
 from bert_span.jobs import asking
@@ -12,28 +11,18 @@ from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets import huggingface, load_pretrained, span_config
 
 
-@pytest.fixture
-def empty_installation(tmp_path, monkeypatch):
-  folder = str(tmp_path / "pretrained")
-  monkeypatch.setattr(span_config, "_FOLDER", folder)
+def test_missing_files_and_other_names(tmp_path, monkeypatch):
+  monkeypatch.setattr(span_config, "_FOLDER", str(tmp_path / "pretrained"))
   monkeypatch.chdir(tmp_path)
-  return tmp_path
-
-
-def test_other_names_and_paths_are_left_alone(empty_installation):
-  for preset in ("all-minilm-l6-v2", "some/model", empty_installation):
-    assert span_config.find_embedded_model(preset) == str(preset)
-  # A directory of that name goes before the model.
-  (empty_installation / "minilm_squad").mkdir()
-  found = span_config.find_embedded_model("minilm_squad")
-  assert found == "minilm_squad"
-
-
-@pytest.mark.usefixtures("empty_installation")
-def test_an_installation_without_the_files_is_refused():
   for load in (load_pretrained.load_pretrained, span_config.read_span_config):
     with pytest.raises(ValueError, match=r"minilm_squad.*pretrained"):
       load("minilm_squad")
+  for preset in ("all-minilm-l6-v2", "some/model", tmp_path):
+    assert span_config.find_embedded_model(preset) == str(preset)
+  # A directory of that name goes before the model.
+  (tmp_path / "minilm_squad").mkdir()
+  found = span_config.find_embedded_model("minilm_squad")
+  assert found == "minilm_squad"
 
 
 def test_its_files_are_small_and_say_where_they_are_from():
@@ -85,10 +74,4 @@ def test_packaged_minilm_is_a_bert_of_six_layers():
   assert (backbone.num_layers, backbone.hidden_dim) == (6, 384)
   assert (backbone.num_heads, backbone.max_sequence_length) == (12, 512)
   assert loaded.lower_case is True
-  vocabulary = loaded.vocabulary()
-  assert len(vocabulary) == backbone.vocabulary_size == 30522
-  # A trained encoder puts "film" nearer to "movie" than to "river".
-  words = [vocabulary.index(word) for word in ("film", "movie", "river")]
-  table = backbone.token_embedding.embeddings.numpy()[words]
-  film, movie, river = table / np.linalg.norm(table, axis=1, keepdims=True)
-  assert film @ movie > film @ river + 0.1
+  assert len(loaded.vocabulary()) == backbone.vocabulary_size == 30522

@@ -112,22 +112,19 @@ def test_a_model_of_transformers_has_the_same_logits_here(folder, name):
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_a_model_of_ours_has_the_same_logits_there(folder, name):
+def test_a_model_of_ours_has_the_same_logits_and_tokens_there(folder, name):
+  directory = folder / "ours" / name
   # The model that was written: a seed makes equal ones.
-  _compare(extractor_of(name).model, folder / "ours" / name)
-
-
-@pytest.mark.parametrize("name", ARCHITECTURES)
-def test_a_tokenizer_of_ours_has_the_same_ids_there(folder, name):
-  tokenizer = extractor_of(name).preprocessor.tokenizer
+  extractor = extractor_of(name)
+  _compare(extractor.model, directory)
+  tokenizer = extractor.preprocessor.tokenizer
   separators = [tokenizer.sep_id] * tokenizer.num_separators
   found = []
   for pair in _PAIRS:
     question, context = tokenizer(list(pair)).ids.to_list()
     ids = [*question, *separators, *context, tokenizer.sep_id]
     found.append([tokenizer.cls_id, *ids])
-  path = folder / "ours" / name / "pairs.json"
-  assert found == json.loads(path.read_text())
+  assert found == json.loads((directory / "pairs.json").read_text())
 
 
 def _documented_answer(windows, rows, logits, options):

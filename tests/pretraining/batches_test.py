@@ -19,13 +19,10 @@ def whole(sources):
   return arrays(MAKING.training_batches(sources, 4), 0, 40)
 
 
-def test_a_later_start_gives_the_same_batches(sources, whole):
-  for first in (1, 9, 33):
+def test_a_later_start_reads_from_the_noted_place(sources, whole, tmp_path):
+  for first in (1, 33):  # Without notes it gives the same batches.
     again = arrays(MAKING.training_batches(sources, 4), first, 5)
     assert rows(again) == rows(whole[first : first + 5])
-
-
-def test_a_later_start_reads_from_the_noted_place(sources, whole, tmp_path):
   path = str(tmp_path / "places")
   noting = MAKING.training_batches(sources, 4, path)
   spec = noting.dataset(0).element_spec

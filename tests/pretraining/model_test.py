@@ -30,19 +30,6 @@ def test_the_heads_read_the_encoders_vectors_of_segment_0():
   np.testing.assert_allclose(logits["sbo_logits"], sbo, atol=1e-5)
 
 
-def test_the_output_matrix_is_the_word_embeddings():
-  model, batch = tiny_model(), tiny_batch()
-  shapes = [tuple(weight.shape) for weight in model.weights]
-  assert shapes.count((23, 8)) == 1
-  with tf.GradientTape() as tape:
-    logits = model(model_inputs(batch))
-    # Of a token that no input holds: only the output reaches its embedding.
-    total = tf.reduce_sum(logits["sbo_logits"][..., 0])
-  table = model.backbone.token_embedding.embeddings
-  gradient = tf.convert_to_tensor(tape.gradient(total, table.value))
-  assert np.abs(gradient[0]).max() > 0
-
-
 def test_biases_and_layer_norms_are_spared_from_weight_decay():
   model = tiny_model()
   heads = [*model.masked_lm_head.weights, *model.span_boundary_head.weights]

@@ -38,25 +38,17 @@ def no_network(monkeypatch):
   return connect
 
 
-@pytest.fixture
-def expect_files(monkeypatch):
-  """A function that has TFDS expect the files of a folder, as they are.
-
-  Its builder of SQuAD knows the official files by size and SHA-256.
-  """
+def _expect_files(monkeypatch, folder):
+  """Has TFDS, which knows SQuAD's files by SHA-256, expect a folder's."""
   tfds = pytest.importorskip("tensorflow_datasets")
   from tensorflow_datasets.core.download import checksums
 
   known = tfds.builder_cls("squad").url_infos
-
-  def expect(folder):
-    urls = {info.filename: url for url, info in known.items()}
-    for path in folder.iterdir():
-      info = checksums.compute_url_info(path)
-      info = dataclasses.replace(info, filename=path.name)
-      monkeypatch.setitem(known, urls[path.name], info)
-
-  return expect
+  urls = {info.filename: url for url, info in known.items()}
+  for path in folder.iterdir():
+    info = checksums.compute_url_info(path)
+    info = dataclasses.replace(info, filename=path.name)
+    monkeypatch.setitem(known, urls[path.name], info)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +59,7 @@ def test_files_put_in_place_by_hand_are_read_as_the_file_reader_reads_them(
   repository,
   manual_folder,
   no_network,
-  expect_files,
+  monkeypatch,
   version,
   num_questions,
   num_moved,
@@ -77,7 +69,7 @@ def test_files_put_in_place_by_hand_are_read_as_the_file_reader_reads_them(
     shutil.copy(sample, manual_folder / f"{part}-v2.0.json")
   expected = read_squad(manual_folder / f"dev-{version}.json")
   assert len(expected.examples) == num_questions
-  expect_files(manual_folder)
+  _expect_files(monkeypatch, manual_folder)
   train = read_tfds(f"squad/{version}", "train", str(tmp_path))
   shutil.rmtree(manual_folder)  # What was built is enough from here on.
   dev = read_tfds(f"squad/{version}", "validation", str(tmp_path))

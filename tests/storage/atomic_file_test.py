@@ -8,7 +8,6 @@ import subprocess
 import numpy as np
 import pytest
 import tensorflow as tf
-from safetensors import safe_open
 
 from bert_span.storage.atomic_file import (
   open_atomically,
@@ -43,18 +42,6 @@ def test_text_replaces_an_old_file_as_utf8(tmp_path, folder):
     raise KeyError
   assert read_bytes(path) == b"\xc3\xa9\n"
   assert tf.io.gfile.listdir(folder) == ["file.txt"]
-
-
-def test_a_file_appears_with_its_last_line(tmp_path):
-  path = tmp_path / "file.jsonl"
-
-  def lines():
-    yield 1
-    assert not path.exists()
-    yield 2
-
-  write_lines(path, lines())
-  assert path.read_text() == "1\n2\n"
 
 
 def write_half(path):
@@ -112,19 +99,11 @@ def test_devices_and_pipes_are_written_through(tmp_path):
   assert (tmp_path / "pipe").is_fifo()
 
 
-def test_tensors_and_metadata_are_read_back(tmp_path):
-  path, kernel = tmp_path / "head.safetensors", np.ones([2, 3], np.float32)
-  write_tensors(str(path), {"kernel": kernel}, {"format": "np"})
-  with safe_open(path, "numpy") as file:
-    assert file.metadata() == {"format": "np"}
-    np.testing.assert_array_equal(file.get_tensor("kernel"), kernel)
-
-
 # --- Directories.
 
 
-def _write(path, publish=None):
-  with unfinished_directory(str(path), publish) as unfinished:
+def _write(path):
+  with unfinished_directory(str(path)) as unfinished:
     (pathlib.Path(unfinished) / "weights").write_text("2")
 
 
@@ -155,13 +134,6 @@ def test_a_directory_that_cannot_be_written_leaves_the_old_one(tmp_path, model):
     raise KeyError
   assert (model / "weights").read_text() == "1"
   assert list(tmp_path.iterdir()) == [model]
-
-
-def test_a_directory_can_be_published_in_another_way(tmp_path, model):
-  _write(model, lambda path: os.rename(path, tmp_path / "2"))
-  assert (model / "weights").read_text() == "1"
-  assert (tmp_path / "2" / "weights").read_text() == "2"
-  assert sorted(tmp_path.iterdir()) == [tmp_path / "2", model]
 
 
 class _Killed(BaseException):

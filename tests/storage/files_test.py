@@ -31,12 +31,6 @@ def test_a_file_is_read_and_hashed_whole(tmp_path, monkeypatch, prefix):
     files.read_bytes(f"{prefix}{tmp_path}/absent")
 
 
-def test_json_is_read_without_its_byte_order_mark(tmp_path):
-  path = tmp_path / "file.json"
-  path.write_bytes(b'\xef\xbb\xbf{"a": 1}')
-  assert files.read_json_object(path) == {"a": 1}
-
-
 @pytest.mark.parametrize(
   ("content", "words"),
   [

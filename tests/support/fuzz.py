@@ -39,10 +39,7 @@ from squad_runs import squad_flags, write_squad_files
 from text_example import text_example
 from tiny_extractor import CONTEXT, QUESTION, shared_model
 
-from bert_span.answers.prediction_files import (
-  read_na_probs,
-  read_predictions,
-)
+from bert_span.answers.prediction_files import read_na_probs, read_predictions
 from bert_span.beam import question_files
 from bert_span.jobs.evaluation import score_files
 from bert_span.serving.client import RetryOptions, SpanClient
@@ -61,12 +58,8 @@ _REMEDY = re.compile(
 )
 
 
-class Failure(Exception):
-  """An outcome that is neither an answer nor a refusal."""
-
-
-class _Late(BaseException):
-  pass
+class Failure(BaseException):
+  """Neither an answer nor a refusal; the programs let it pass."""
 
 
 def run(program, *arguments, must_answer=False, **flags):
@@ -182,7 +175,7 @@ class Fuzz:
     if rng.random() < 0.05:
       path.unlink()
     else:
-      _damage_in_place(rng, path)
+      path.write_bytes(_damage(rng, path))
     # Without a comparison of checksums, which notices everything.
     return run("ask", model=copy, verify=rng.random() < 0.2, **_ASKED)
 
@@ -250,7 +243,8 @@ class Fuzz:
   def windows(self, rng):
     """TFRecords of labelled windows."""
     copy = self._copy(self._windows)
-    _damage_in_place(rng, rng.choice(sorted(copy.iterdir())))
+    path = rng.choice(sorted(copy.iterdir()))
+    path.write_bytes(_damage(rng, path))
     flags = squad_flags(
       *(self._folder, self._folder / "dry", "--do_train", "--dry_run"),
       *(f"--train_records={copy}", *_SHORT),
@@ -372,10 +366,6 @@ def _damage(rng, path):
   return damage(rng, path.read_bytes())
 
 
-def _damage_in_place(rng, path):
-  path.write_bytes(_damage(rng, path))
-
-
 _ASKED = {"question": QUESTION, "context": CONTEXT, "json": True}
 _SQUAD = squad_content(
   "Yes Ada came é 🙂 by herself.",
@@ -427,7 +417,7 @@ def fuzz(targets, seconds, seed, first=0, report=print):
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
         if grown > _MAX_KILOBYTES:
           raise Failure(f"memory grew by {grown:,} kB")
-      except (Exception, _Late):
+      except (Exception, Failure):
         counts[name][2] += 1
         place = f"--seed={seed} --first={number // len(targets)}"
         report(f"--target={name} {place}\n{traceback.format_exc()}")
@@ -440,7 +430,7 @@ def fuzz(targets, seconds, seed, first=0, report=print):
 
 
 def _raise_late(*_):
-  raise _Late(f"not ended after {_MAX_SECONDS} s")
+  raise Failure(f"not ended after {_MAX_SECONDS} s")
 
 
 def main():

@@ -62,11 +62,6 @@ def test_questions_about_one_passage_get_what_they_would_get_alone(
     np.testing.assert_array_equal(values, expected, err_msg=name)
 
 
-def test_no_example_gives_no_window(preprocessor):
-  for name, value in preprocessor(_inputs([], [], [])).items():
-    assert value.shape[0] == 0, name
-
-
 def test_byte_pairs_have_two_separators_and_labels_of_their_characters():
   options = WindowOptions(10, 1, 3)
   preprocessor = SpanPreprocessor(BYTE_PAIRS, options=options)

@@ -108,9 +108,6 @@ def test_a_word_of_201_characters_without_accents_is_unknown(lower):
 
 def test_a_vocabulary_that_is_not_one_of_bert_is_refused():
   special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-  for vocabulary, message in (
-    (special, r"vocab\.txt"),
-    ([*special, "a" * 300], r"vocab\.txt"),
-  ):
-    with pytest.raises(ValueError, match=message):
+  for vocabulary in (special, [*special, "a" * 300]):
+    with pytest.raises(ValueError, match=r"vocab\.txt"):
       WordPieceTokenizer(vocabulary)
