@@ -1,8 +1,6 @@
 """Where the tests find the golden outputs and the real data."""
 
 import gc
-import gzip
-import json
 import os
 import pathlib
 
@@ -45,12 +43,6 @@ def shared_data():
 
 
 @pytest.fixture(scope="session")
-def edge_cases_folder():
-  """Folder with the edge-case files and the original's outputs for them."""
-  return _ROOT / "bert_span" / "sample" / "goldens"
-
-
-@pytest.fixture(scope="session")
 def uncased_vocab_file():
   """The vocabulary of the uncased BERT models, or a skip."""
   try:
@@ -64,20 +56,6 @@ def uncased_vocab_file():
 def repository():
   """The root of the checkout."""
   return _ROOT
-
-
-@pytest.fixture(scope="session")
-def read_json():
-  """A function that reads .json, .json.gz or .jsonl.gz (a list of rows)."""
-
-  def read(path):
-    opener = gzip.open if path.name.endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8") as file:
-      if ".jsonl" in path.name:
-        return [json.loads(line) for line in file]
-      return json.load(file)
-
-  return read
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from programs import succeeds_here
 from tiny_extractor import tiny_extractor
 
 from bert_span.squad.reader import read_squad
+from bert_span.storage.files import read_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import load_vocabulary
 
@@ -18,7 +19,7 @@ _FILES = {"xquad_en": 50, "xquad_zh": 50, "xquad_ar": 50, "covidqa_part": 12}
 
 
 @pytest.fixture
-def all_languages(shared_data, read_json, tmp_path):
+def all_languages(shared_data, tmp_path):
   """One SQuAD file with two questions of each passage, ids made distinct."""
   paragraphs = []
   for name, num_passages in _FILES.items():
@@ -36,7 +37,7 @@ def all_languages(shared_data, read_json, tmp_path):
 
 
 def test_every_question_gets_a_prediction_from_its_passage(
-  all_languages, uncased_vocab_file, read_json, tmp_path
+  all_languages, uncased_vocab_file, tmp_path
 ):
   model, output_dir = tmp_path / "model", tmp_path / "output"
   vocabulary = load_vocabulary(uncased_vocab_file)
