@@ -30,6 +30,7 @@ _REFUSED = {
     ("--do_train --accumulate_steps=5", "--accumulate_steps=5"),
     ("--do_train --max_seq_length=15", "max_query_length (12)"),
     (f"--do_train --length_buckets={10**21}", "--length_buckets"),
+    ("--do_train --learning_rate=0", "--learning_rate"),
     ("--do_train --output_dir=", "--output_dir is required"),
     ("--do_train --bio_class_weights=1,2", "bio_class_weights"),
     ("--eval_steps=5 --do_predict", "--eval_steps needs --do_train"),
@@ -110,7 +111,7 @@ _REFUSED = {
 _OUT_OF_BOUNDS = {
   "run_squad": "train_batch_size=0 n_best_size=0 n_best_size=2147483648 "
   "bio_threshold=1.5 max_answer_length=1000000000000 temperature=0 "
-  "null_score_diff_threshold=nan learning_rate=0 span_score=x "
+  "null_score_diff_threshold=nan null_score_diff_threshold=-inf span_score=x "
   "num_train_epochs=inf warmup_proportion=nan num_seeds=1000000000 "
   "num_devices=1000000 predict_batch_size=1000000000000",
   "run_pretraining": "max_seq_length=1000000000",
