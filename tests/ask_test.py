@@ -22,15 +22,8 @@ from tiny_extractor import (
 from bert_span import DecoderOptions
 from bert_span.heads import BIO_HEAD, SPAN_HEAD
 from bert_span.jobs import asking
-from bert_span.search.options import SearchOptions
 
 _OTHER = "When was the cafe built?"
-
-
-def _path(model):
-  """The path of a model: "model", "bio", or one that does not exist."""
-  heads = {"model": SPAN_HEAD, "bio": BIO_HEAD}
-  return shared_model(head=heads[model]) if model in heads else model
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +36,8 @@ def _eagerly():
 def ask(capsys):
   """A function of questions that returns the printed lines."""
 
-  def ask_in_process(*questions, model="model", options=None, **layout):
-    path, layout = str(_path(model)), asking.AnswerLayout(**layout)
+  def ask_in_process(*questions, head=SPAN_HEAD, options=None, **layout):
+    path, layout = str(shared_model(head=head)), asking.AnswerLayout(**layout)
     asking.ask(path, CONTEXT, [*questions], layout, decoder_options=options)
     return capsys.readouterr().out.splitlines()
 
@@ -89,15 +82,18 @@ def test_json_says_no_answer_above_the_null_threshold(ask):
 def test_every_span_of_a_bio_head_is_marked_and_listed(ask):
   spans = shared_extractor(head=BIO_HEAD).answers(QUESTION, CONTEXT)
   assert len(spans) > 1
-  lines = ask(QUESTION, model="bio")
+  lines = ask(QUESTION, head=BIO_HEAD)
   texts = [span.text for span in spans]
   assert lines[0] == f"Answer: {'; '.join(texts)}"
   assert lines[2].count("[[") == len(spans)
   assert lines[2].replace("[[", "").replace("]]", "") == CONTEXT
   assert [line.split(maxsplit=3)[3] for line in lines[5:]] == texts
-  (line,) = ask(QUESTION, model="bio", is_json=True)
+  (line,) = ask(QUESTION, head=BIO_HEAD, is_json=True)
   answers = [tuple(a.values())[:3] for a in json.loads(line)["answers"]]
   assert answers == [span[:3] for span in spans]
+  model = f"--model={shared_model(head=BIO_HEAD)}"
+  other = (model, f"--question={QUESTION}", "--context=C", "--head=span")
+  assert "--head" in refusal("bert_span.ask", *other)
 
 
 def test_a_long_passage_is_announced_and_its_windows_are_counted(
@@ -120,7 +116,7 @@ def test_a_long_passage_is_announced_and_its_windows_are_counted(
 def test_a_pipe_of_questions_gives_a_json_object_a_line(tmp_path):
   (tmp_path / "passage.txt").write_text(CONTEXT, "utf-8-sig")
   run = succeeds_here(
-    *("bert_span.ask", f"--model={_path('model')}", "--json", "--n_best=2"),
+    *("bert_span.ask", f"--model={shared_model()}", "--json", "--n_best=2"),
     f"--context_file={tmp_path / 'passage.txt'}",
     stdin=f"{QUESTION}\r\n{_OTHER}",
   )
@@ -151,7 +147,7 @@ def test_a_terminal_is_prompted_and_gets_colour():
   ours, theirs = pty.openpty()
   ask = [sys.executable, "-m", "bert_span.ask"]
   with subprocess.Popen(
-    [*ask, f"--model={_path('model')}", f"--context={CONTEXT}"],
+    [*ask, f"--model={shared_model()}", f"--context={CONTEXT}"],
     stdin=theirs,
     stdout=theirs,
     stderr=subprocess.DEVNULL,
@@ -176,48 +172,46 @@ def test_a_terminal_without_colours_gets_brackets(ask, monkeypatch):
 
 
 @pytest.mark.parametrize(
-  ("arguments", "stdin", "named", "model"),
+  ("arguments", "stdin", "named"),
   [
-    ("--context=C --context_file=x", "", "--context_file", "model"),
-    ("--question=' ' --context=C", "", "--question", "model"),
-    ("--question=Q --context=' '", "", "--context", "model"),
-    ("--question=Q", "\n", "standard input", "model"),
-    ("", "C", "--question", "model"),
-    ("--question=Q", "caf\xe9", "byte 0xe9 at offset 3", "model"),
-    ("--question=Q --context=C --bio_threshold=1", "", "--bio_thr", "model"),
-    ("--question=Q --context_file=/none", "", "/none", "model"),
-    ("--question=Q --n_best=21", "C", "n_best", "model"),
+    ("--context=C --context_file=x", "", "--context_file"),
+    ("--question=' ' --context=C", "", "--question"),
+    ("--question=Q --context=' '", "", "--context"),
+    ("--question=Q", "\n", "standard input"),
+    ("", "C", "--question"),
+    ("--question=Q", "caf\xe9", "byte 0xe9 at offset 3"),
+    ("--question=Q --context=C --bio_threshold=1", "", "--bio_thr"),
+    ("--question=Q --context_file=/none", "", "/none"),
+    ("--question=Q --n_best=21", "C", "n_best"),
     # Found by the job.
-    ("--question=Q", "C", "none", "none"),
-    ("--context=C", "\n", "standard input, line 1", "model"),
-    ("--question=Q --head=span", "C", "--head", "bio"),
+    ("--question=Q --model=none", "C", "none"),
+    ("--context=C", "\n", "standard input, line 1"),
   ],
 )
 def test_what_does_not_fit_is_refused(
-  monkeypatch, capsys, arguments, stdin, named, model
+  monkeypatch, capsys, arguments, stdin, named
 ):
   pipe = io.TextIOWrapper(io.BytesIO(stdin.encode("latin-1")))
   monkeypatch.setattr("sys.stdin", pipe)
-  flags = [f"--model={_path(model)}", *shlex.split(arguments)]
+  flags = [f"--model={shared_model()}", *shlex.split(arguments)]
   assert named in refusal("bert_span.ask", *flags)
   assert not capsys.readouterr().out
 
 
-def test_a_folder_of_documents_is_asked(tmp_path, capsys):
+def test_a_folder_of_documents_is_asked(tmp_path):
   (tmp_path / "mill.md").write_text(f"# Notes\n\n{CONTEXT}\n", "utf-8")
   (tmp_path / "other.txt").write_text("Nothing of that kind.", "utf-8")
-  search = SearchOptions(f"{tmp_path}/*.*", "text", 1, str(tmp_path / "index"))
-  layout = asking.AnswerLayout(is_json=True)
-  asking.ask_folder(_path("model"), search, [QUESTION], layout)
-  (answer,) = json.loads(capsys.readouterr().out)["answers"]
+  ask = (
+    *("bert_span.ask", f"--model={shared_model()}", f"--question={QUESTION}"),
+    *(f"--context_glob={tmp_path}/*.*", "--top_k=1"),
+    f"--search_index={tmp_path / 'index'}",
+  )
+  run = succeeds_here(*ask, "--json")
+  (answer,) = json.loads(run.stdout)["answers"]
   expected = shared_extractor().answer(QUESTION, f"# Notes\n\n{CONTEXT}")
   assert answer["document"] == str(tmp_path / "mill.md")
   assert answer["char_start"] == expected.char_start
   assert answer["text"] == expected.text
-  run = succeeds_here(
-    *("bert_span.ask", f"--model={_path('model')}", f"--question={QUESTION}"),
-    *(f"--context_glob={tmp_path}/*.*", "--top_k=1"),
-    f"--search_index={tmp_path / 'index'}",
-  )
+  run = succeeds_here(*ask)
   assert f"Answer: {expected.text}" in run.stdout
   assert "mill.md" in run.stdout

@@ -46,20 +46,16 @@ def _write_labelled(path, extractor, seed):
 
 
 @pytest.mark.large
-def test_the_null_threshold_raises_f1_or_reaches_the_precision(tmp_path):
+def test_the_null_threshold_reaches_the_precision(tmp_path):
   extractor = shared_extractor(version_2=True)
   squad_file = _write_labelled(tmp_path / "dev.json", extractor, 3)
   scored = calibration_job.score_questions(extractor, squad_file, 8)
-  options = extractor.decoder_options
-  by_f1 = calibration_job.fitted_options(scored, options)
-  figures = calibration_job.calibration_figures(scored, by_f1)
-  assert figures["after"]["f1"] >= figures["before"]["f1"]
-  precise = calibration_job.fitted_options(scored, options, 0.7)
+  precise = calibration_job.fitted_options(
+    scored, extractor.decoder_options, 0.7
+  )
   answers = [p for p in scored.decode(precise) if p.text]
   golds = {e.qas_id: [a.text for a in e.answers] for e in squad_file.examples}
-  right = [p.text in golds[p.qas_id] for p in answers]
-  assert np.mean(right) >= 0.7
-  assert precise.null_score_diff_threshold != by_f1.null_score_diff_threshold
+  assert np.mean([p.text in golds[p.qas_id] for p in answers]) >= 0.7
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +87,7 @@ def test_the_program_writes_the_options_the_figures_and_the_plots(calibrated):
   fitted = {name: report[name] for name in names}
   assert after == {**before, "decoder": {**before["decoder"], **fitted}}
   assert fitted["temperature"] > 0
+  assert report["fitted"]["after"]["f1"] >= report["fitted"]["before"]["f1"]
   for name, data in (("fitted", "dev.json"), ("evaluated", "test.json")):
     part = report[name]
     assert (part["data"], part["num_questions"]) == (data, 40)

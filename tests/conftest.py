@@ -1,8 +1,6 @@
 """Where the tests find the golden outputs and the real data."""
 
 import gc
-import gzip
-import json
 import os
 import pathlib
 import subprocess
@@ -46,12 +44,6 @@ def shared_data():
 
 
 @pytest.fixture(scope="session")
-def edge_cases_folder():
-  """Folder with the edge-case files and the original's outputs for them."""
-  return _ROOT / "bert_span" / "sample" / "goldens"
-
-
-@pytest.fixture(scope="session")
 def uncased_vocab_file():
   """The vocabulary of the uncased BERT models, or a skip."""
   try:
@@ -77,20 +69,6 @@ def small_disk(tmp_path):
     pytest.skip("A disk can be mounted by root only.")
   yield folder, lambda: subprocess.run([*mount, "remount,size=1m"], check=True)
   subprocess.run(["umount", folder], check=True)
-
-
-@pytest.fixture(scope="session")
-def read_json():
-  """A function that reads .json, .json.gz or .jsonl.gz (a list of rows)."""
-
-  def read(path):
-    opener = gzip.open if path.name.endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8") as file:
-      if ".jsonl" in path.name:
-        return [json.loads(line) for line in file]
-      return json.load(file)
-
-  return read
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import functools
 import importlib.resources
+import inspect
 import json
 import os
 import pathlib
@@ -49,12 +50,8 @@ def _commands(page):
 @functools.cache
 def _flags_of(program):
   """Names of a program's flags, with the no- form of the boolean ones."""
-  found = set()
-  for name in define_flags(program):
-    found.add(name)
-    if flags.FLAGS[name].boolean:
-      found.add(f"no{name}")
-  return found
+  names = define_flags(program)
+  return {*names, *(f"no{name}" for name in names if flags.FLAGS[name].boolean)}
 
 
 @pytest.mark.parametrize("page", _PAGES)
@@ -73,11 +70,7 @@ def test_the_flags_of_every_command_exist(page):
 @functools.cache
 def _beam_options():
   beam = pytest.importorskip("apache_beam.options.pipeline_options")
-  names = set()
-  for options in beam.PipelineOptions.__subclasses__():
-    parser = beam._BeamArgumentParser()
-    options._add_argparse_args(parser)
-    names |= {name[2:] for name in parser._option_string_actions}
+  names = {*re.findall(r"--(\w+)", inspect.getsource(beam))}
   # Of the Flink runner's job server, of portable runners, and of DaskRunner,
   # whose module needs Dask.
   names |= {"flink_master", "parallelism"}

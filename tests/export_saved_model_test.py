@@ -16,6 +16,7 @@ from programs import (
   succeeds,
   succeeds_here,
 )
+from squad_runs import read
 from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 from bert_span.heads.bio import BIO_HEAD
@@ -28,16 +29,24 @@ def test_a_version_is_exported_with_the_options_of_the_flags(tmp_path):
   export += (f"--output={base}", "--version=4")
   assert "--n_best_size" in refusal(*export, "--n_best_size=3", "--nowarmup")
   done = succeeds(
-    *(*export, "--bio_threshold=0.25", "--bio_decoding=greedy", "--head=bio")
+    *(*export, "--bio_threshold=0.25", "--bio_decoding=greedy", "--head=bio"),
+    "--max_windows_per_step=5",
   )
   assert "124 answers" in done.stdout
   assert f"{base}/4" in done.stderr
-  extra = base / "4" / "assets.extra"
+  files = {str(path.relative_to(base / "4")) for path in base.glob("4/*/*")}
+  warmup = "assets.extra/tf_serving_warmup_requests"
   has_api = importlib.util.find_spec("tensorflow_serving") is not None
-  assert (extra / "tf_serving_warmup_requests").exists() == has_api
-  lines = (extra / "README.md").read_text().splitlines()
-  assert "| threshold | 0.25 |" in lines
-  assert "| decoding | greedy |" in lines
+  assert (warmup in files) == has_api
+  assert files - {warmup} == {
+    *("assets.extra/README.md", "assets.extra/model_card.json"),
+    *("assets/vocab.txt", "variables/variables.data-00000-of-00001"),
+    "variables/variables.index",
+  }
+  card = read(base / "4" / "assets.extra" / "model_card.json")
+  options = {"threshold": 0.25, "decoding": "greedy", "max_windows_per_step": 5}
+  assert options.items() <= card["options"].items()
+  assert card["verification"]["largest difference of a score"] < 1e-4
   assert "version 4" in refusal(*export, "--nowarmup")
   assert os.listdir(base) == ["4"]
 

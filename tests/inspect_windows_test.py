@@ -6,6 +6,7 @@ import pytest
 from programs import succeeds
 from squad_content import spans, squad_content
 
+from bert_span.certificate.golden_files import sample_goldens
 from bert_span.data.window_labels import BIO_LABELS
 from bert_span.jobs.squad_windows import inspect_windows
 from bert_span.text.options import WindowOptions
@@ -38,20 +39,18 @@ def _expected_row(feature):
   }
 
 
-def test_rows_equal_the_originals_features(
-  edge_cases_folder, uncased_vocab_file, read_json, tmp_path, capsys
-):
-  output = tmp_path / "windows.jsonl"
-  files = (str(edge_cases_folder / "edge.json"), str(uncased_vocab_file))
+def test_rows_equal_the_originals_features(tmp_path, capsys):
+  goldens, output = sample_goldens(), tmp_path / "windows.jsonl"
+  files = (goldens.path("edge.json"), goldens.vocab_file)
   options = WindowOptions(64, 16, 12)
   inspect_windows(*files, window_options=options, output_file=str(output))
   assert capsys.readouterr().out == ""
   rows = [json.loads(line) for line in output.read_text().splitlines()]
-  golden = read_json(edge_cases_folder / "features_h.jsonl.gz")
+  golden = goldens.read("features_h.jsonl.gz")
   assert [(row["qas_id"], row["doc_span_index"]) for row in rows] == [
     (feature["qas_id"], feature["doc_span_index"]) for feature in golden
   ]
-  full = read_json(edge_cases_folder / "features_h_first200_full.jsonl.gz")
+  full = goldens.read("features_h_first200_full.jsonl.gz")
   for row, feature in zip(rows, full, strict=False):  # the first 200
     spans = row.pop("token_char_spans")
     assert row == _expected_row(feature)

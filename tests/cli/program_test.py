@@ -34,8 +34,8 @@ def run_main(monkeypatch, capsys):
 
 def _main(name):
   """The main function of a program, whose flags are defined."""
-  define_flags(f"bert_span.{name}")
-  return sys.modules[f"bert_span.{name}"].run.__wrapped__
+  define_flags(name)
+  return sys.modules[name].run.__wrapped__
 
 
 def test_what_a_user_or_storage_does_wrong_is_one_line(run_main, tmp_path):
@@ -68,7 +68,11 @@ def test_a_missing_file_is_named_with_its_flag(
   run_main, squad_folder, tmp_path
 ):
   status, lines = run_main(
-    *(_main("run_squad"), "--do_train", f"--output_dir={tmp_path}/out"),
+    *(
+      _main("bert_span.run_squad"),
+      "--do_train",
+      f"--output_dir={tmp_path}/out",
+    ),
     f"--train_file={tmp_path}/missing.json",
     f"--bert_config_file={squad_folder}/bert_config.json",
     f"--vocab_file={squad_folder}/vocab.txt",
@@ -80,23 +84,16 @@ def test_a_missing_file_is_named_with_its_flag(
 
 
 @pytest.mark.parametrize(
-  ("command", "output", "flag"),
+  ("command", "output"),
   [
-    (
-      "evaluate --predict_file=link.json --output_file=squad.json",
-      *("--output_file=", "--predict_file=link"),
-    ),
-    ("lint_squad squad.json --output_file=squad.json", "--output_file=", ""),
-    (
-      "decode --predict_file=predictions.json --output_dir=.",
-      *("--output_dir", "--predict_file=predictions"),
-    ),
-    # Even by default.
-    ("report --predict_file=report.html", "--output_file=", "--predict_file="),
+    ("evaluate --predict_file=link.json --output_file=squad.json", "file"),
+    ("lint_squad squad.json --output_file=squad.json", "file"),
+    ("decode --predict_file=predictions.json --output_dir=.", "dir"),
+    ("report --predict_file=report.html", "file"),  # Even by default.
   ],
 )
 def test_an_input_is_no_output(
-  monkeypatch, tmp_path, run_main, command, output, flag
+  monkeypatch, tmp_path, run_main, command, output
 ):
   inputs = ("squad.json", "predictions.json", "report.html")
   for name in inputs:
@@ -104,9 +101,11 @@ def test_an_input_is_no_output(
   (tmp_path / "link.json").symlink_to(tmp_path / "squad.json")
   monkeypatch.chdir(tmp_path)
   name, *words = command.split()
-  status, line = run_main(_main(name), *words, arguments=True)
+  main = _main(f"bert_span.{name}")
+  status, line = run_main(main, *words, arguments=True)
   assert status == 1
-  assert re.search(f"{output}.* is also the input {flag}", line)
+  given = words[0].partition("=")[0]  # The input, or its flag.
+  assert re.search(f"--output_{output}.* is also the input .*{given}", line)
   assert {(tmp_path / name).read_text() for name in inputs} == {"{}"}
 
 
@@ -167,8 +166,7 @@ def test_a_preempted_program_ends_at_once(script):
 @pytest.mark.parametrize("name", ["export_saved_model", "export_tflite"])
 def test_sigterm_acts_as_before_once_an_export_has_returned(run_main, name):
   before = signal.getsignal(signal.SIGTERM)
-  define_flags(f"export.{name}")
-  status, line = run_main(sys.modules[f"export.{name}"].run.__wrapped__)
+  status, line = run_main(_main(f"export.{name}"))
   assert status == 1 and "--model is required" in line
   assert signal.getsignal(signal.SIGTERM) is before
 

@@ -1,20 +1,17 @@
 """The whole way from an extractor to a published version."""
 
 import collections
-import glob
 import json
 import os
-import shutil
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from tiny_encoder import INPUTS
-from tiny_extractor import shared_extractor, shared_model, tiny_extractor
+from tiny_extractor import tiny_extractor
 
 from bert_span import SpanHead, SpanModel
-from bert_span.answers.decoding.options import StepOptions
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs import saved_model_export
@@ -22,65 +19,31 @@ from bert_span.jobs.saved_model_export import cast_encoder
 from bert_span.modeling.keras_internals import sublayers
 
 
-def _card(path):
-  with open(os.path.join(path, "assets.extra/model_card.json")) as file:
-    return json.load(file)
-
-
 @pytest.mark.large
-@pytest.mark.usefixtures("few_samples")
-def test_a_version_is_written_checked_and_described(tmp_path, capsys):
-  shutil.copytree(shared_model(), tmp_path / "model")
-  (tmp_path / "eval_results.json").write_text('{"f1": 12.5}')
-  model, base = str(tmp_path / "model"), str(tmp_path / "base")
-  saved_model_export.export_model(
-    model, base, steps=StepOptions(5), with_warmup=False
-  )
-  printed = capsys.readouterr()
-  path = os.path.join(base, "1")
-  assert os.listdir(base) == ["1"]
-  assert f"{path}\n" in printed.err
-  assert "7 answers" in printed.out
-  found = [os.path.relpath(name, path) for name in glob.glob(f"{path}/*/*")]
-  assert sorted(found) == [
-    *("assets.extra/README.md", "assets.extra/model_card.json"),
-    *("assets/vocab.txt", "variables/variables.data-00000-of-00001"),
-    "variables/variables.index",
-  ]
-  card = _card(path)
-  assert card["options"]["max_windows_per_step"] == 5
-  assert card["training"]["scores"] == {"f1": 12.5}
-  assert card["encoder"]["layers"] == 1
-  assert card["verification"]["largest difference of a score"] < 1e-4
-
-
-@pytest.mark.large
-@pytest.mark.usefixtures("few_samples")
-def test_a_model_that_answers_otherwise_is_not_published(tmp_path, monkeypatch):
-  extractor = tiny_extractor(seed=8)
-  monkeypatch.setattr(extractor, "predict", shared_extractor().predict)
-  with pytest.raises(ValueError, match="not published"):
-    saved_model_export.export_saved_model(
-      extractor, tmp_path / "base", with_warmup=False
-    )
-  assert os.listdir(tmp_path / "base") == []
-
-
-@pytest.mark.large
-def test_half_precision_halves_the_variables(tmp_path, few_samples):
-  extractor = shared_extractor(head=BIO_HEAD)
+def test_half_precision_halves_the_variables(
+  tmp_path, few_samples, monkeypatch
+):
+  extractor = tiny_extractor(head=BIO_HEAD)
+  options = {"dtype": "bfloat16", "with_warmup": False}
   path, verified = saved_model_export.export_saved_model(
-    extractor, tmp_path, dtype="bfloat16", with_warmup=False
+    extractor, tmp_path, **options
   )
   assert verified.num_questions == len(few_samples)
-  options = _card(path)["options"]
-  assert (options["head"], options["dtype"]) == (BIO_HEAD.name, "bfloat16")
+  with open(os.path.join(path, "assets.extra/model_card.json")) as file:
+    written = json.load(file)["options"]
+  assert (written["head"], written["dtype"]) == (BIO_HEAD.name, "bfloat16")
   reader = tf.train.load_checkpoint(os.path.join(path, "variables/variables"))
   dtypes = collections.Counter(reader.get_variable_to_dtype_map().values())
   # Kernel and bias of the head stay float32.
   assert dtypes[tf.float32] == 2 < dtypes[tf.bfloat16]
   with pytest.raises(ValueError, match="'int8'"):
     saved_model_export.export_saved_model(None, tmp_path, dtype="int8")
+  # A graph that answers otherwise than the model is not published.
+  other = tiny_extractor(head=BIO_HEAD, seed=8)
+  monkeypatch.setattr(extractor, "predict", other.predict)
+  with pytest.raises(ValueError, match="not published"):
+    saved_model_export.export_saved_model(extractor, tmp_path, **options)
+  assert os.listdir(tmp_path) == ["1"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from bert_span.pretraining.text_sources import (
   find_sources,
   split_sentences,
 )
+from bert_span.storage.files import read_json
 
 # Form, text field, text, its sentences with the numbers of their documents.
 _FORMATS = [
@@ -123,7 +124,7 @@ def test_sentences(marked):
   assert split_sentences("") == split_sentences(" \n\t ") == []
 
 
-def test_nothing_but_white_space_is_lost(shared_data, read_json):
+def test_nothing_but_white_space_is_lost(shared_data):
   articles = read_json(shared_data / "squad1_dev_half.json")["data"]
   contexts = [p["context"] for a in articles[:20] for p in a["paragraphs"]]
   for context in contexts:

@@ -1,7 +1,5 @@
 """Plots of calibration."""
 
-import io
-
 import numpy as np
 import pytest
 
@@ -11,8 +9,6 @@ from bert_span.answers.scoring.reliability import (
 )
 
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
-from matplotlib import image
-
 from bert_span.reporting.calibration_plots import (
   reliability_png,
   risk_coverage_png,
@@ -30,6 +26,6 @@ def test_a_plot_shows_the_numbers_of_each_name(plot, summarize):
   right = summarize(_CONFIDENCE, _CORRECT)
   wrong = summarize(_CONFIDENCE, 1 - _CORRECT)
   png = plot({"before": right, "after": right})
-  assert image.imread(io.BytesIO(png), format="png").size
+  assert png.startswith(b"\x89PNG")
   assert png == plot({"before": right, "after": right})
   assert png != plot({"before": right, "after": wrong})

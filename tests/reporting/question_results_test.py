@@ -92,34 +92,27 @@ def test_a_question_has_the_group_of_its_first_question_word():
 _BY_WINDOWS = "Windows of the passage"
 
 
-@pytest.mark.parametrize(
-  ("caption", "field", "values", "sizes"),
-  [
-    (  # By size.
-      *("Question word", "question"),
-      ["Why?", "Who?", "Name it.", "Who?", "Why?", "Why not?"],
-      [("why", 3), ("who", 2), ("other", 1)],
-    ),
-    (
-      *("Length of the answer", "gold", ["a b c", None, "one", "x " * 9]),
-      [
-        *(("1 word", 1), ("3-4 words", 1), ("9 words or more", 1)),
-        ("no answer", 1),
-      ],
-    ),
-    (
-      *(_BY_WINDOWS, None, [2, 1, 9, 5, 1]),
-      [("1 window", 2), ("2 windows", 1), ("5 windows or more", 2)],
-    ),
-  ],
-)
-def test_groups_are_in_order(caption, field, values, sizes):
-  results = [_result(**({field: value} if field else {})) for value in values]
-  groups = group_scores(results, None if field else values)
-  found = [(group.name, group.questions) for group in groups[caption]]
-  assert found == sizes
+def _sizes(results, caption, num_windows=None):
+  groups = group_scores(results, num_windows)[caption]
+  return [(group.name, group.questions) for group in groups]
+
+
+def test_groups_are_in_order():
+  questions = ["Why?", "Who?", "Name it.", "Who?", "Why?", "Why not?"]
+  results = [_result(question=question) for question in questions]
+  by_size = [("why", 3), ("who", 2), ("other", 1)]
+  assert _sizes(results, "Question word") == by_size
+  results = [_result(gold=gold) for gold in ("a b c", None, "one", "x " * 9)]
+  assert _sizes(results, "Length of the answer") == [
+    *(("1 word", 1), ("3-4 words", 1), ("9 words or more", 1)),
+    ("no answer", 1),
+  ]
+  results = [_result()] * 5
+  assert _sizes(results, _BY_WINDOWS, [2, 1, 9, 5, 1]) == [
+    *(("1 window", 2), ("2 windows", 1), ("5 windows or more", 2))
+  ]
   # One kind of question is no group.
-  assert "Answerable or not" not in group_scores(results[:1])
+  assert "Answerable or not" not in group_scores(results)
   assert _BY_WINDOWS not in group_scores(results)
 
 

@@ -15,6 +15,7 @@ from tiny_extractor import QUESTION, VOCABULARY, tiny_extractor
 from bert_span.data.window_batches import example_arrays
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import read_squad
+from bert_span.storage.files import read_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
@@ -255,7 +256,7 @@ _FILES = {"xquad_en": 50, "xquad_zh": 50, "xquad_ar": 50, "covidqa_part": 12}
 
 @pytest.mark.large
 def test_every_question_gets_a_prediction_from_its_passage(
-  shared_data, uncased_vocab_file, read_json, tmp_path
+  shared_data, uncased_vocab_file, tmp_path
 ):
   # One SQuAD file with two questions of each passage, ids made distinct.
   paragraphs = []

@@ -8,6 +8,7 @@ from bert_span.squad.example import Answer
 from bert_span.squad.multispanqa import label_spans
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import training_examples
+from bert_span.storage.files import read_json
 
 _TOKENS = ["Ada", "Lovelace", "met", "Babbage", "."]
 _LABELS = ["B", "I", "O", "B", "O"]
@@ -71,7 +72,7 @@ def test_what_is_wrong_is_one_clear_error(tmp_path):
       _read(tmp_path, _record(**replaced))
 
 
-def test_real_questions_have_the_spans_they_say(shared_data, read_json):
+def test_real_questions_have_the_spans_they_say(shared_data):
   path = shared_data / "multispanqa_part.json"
   records = read_json(path)["data"]
   for example, record in zip(read_squad(path).examples, records, strict=True):

@@ -59,15 +59,13 @@ def run_here(name, *arguments, stdin=""):
 
 
 def succeeds(name, *arguments, run=run_program, **options):
-  """`run_program` of a program that must end without an error."""
+  """`run_program`, or `run`, of a program that must end without an error."""
   ended = run(name, *arguments, **options)
   assert ended.returncode == 0, ended.stderr
   return ended
 
 
-def succeeds_here(name, *arguments, **options):
-  """`run_here` of a program that must end without an error."""
-  return succeeds(name, *arguments, run=run_here, **options)
+succeeds_here = functools.partial(succeeds, run=run_here)
 
 
 def run_python(*arguments, **options):
