@@ -191,6 +191,14 @@ def test_a_fine_tuned_checkpoint_of_the_original_keeps_its_head(
   assert len(read(tmp_path / "out" / "predictions.json")) == 8
 
 
+def test_a_run_that_cannot_train_writes_nothing(squad_folder, tmp_path):
+  missing = f"--predict_file={tmp_path}/missing.json"
+  steps = ("--do_train", "--do_predict")
+  flags = squad_flags(squad_folder, tmp_path, *steps, missing)
+  assert "missing.json" in refusal("bert_span.run_squad", *flags)
+  assert not list(tmp_path.iterdir())
+
+
 def test_every_flag_of_the_original_is_there_with_its_default():
   flags = parse_flags("bert_span.run_squad")
   assert {f: flags[f].default for f in _ORIGINAL_FLAGS} == _ORIGINAL_FLAGS

@@ -1,4 +1,4 @@
-"""Questions joined with predictions, scored one by one and in groups."""
+"""Questions scored one by one and in groups, and tables of scores."""
 
 import pytest
 
@@ -11,6 +11,7 @@ from bert_span.reporting.question_results import (
   question_word,
   worst_errors,
 )
+from bert_span.reporting.score_table import text_table
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile
 
@@ -122,3 +123,12 @@ def test_the_worst_errors_are_confident_and_far_off():
   results = [_result(), nearly, unsure, _result(0, 0.0, None), sure]
   assert worst_errors(results, 9) == [sure, unsure, nearly]
   assert worst_errors(results, 2) == [sure, unsure]
+
+
+def test_columns_are_aligned_and_texts_are_no_markup():
+  rows = [("", "b"), ("[red]a[/red] :+1:", "12"), ("日本", "3")]
+  assert text_table(rows).splitlines() == [
+    "                    b",
+    "[red]a[/red] :+1:  12",
+    "日本                3",
+  ]
