@@ -248,9 +248,20 @@ def check_extra(extra, *packages, otherwise=""):
 @contextlib.contextmanager
 def exit_on_sigterm():
   """Makes SIGTERM an exit by SystemExit, which removes unfinished files."""
-  previous = signal.signal(signal.SIGTERM, lambda n, _: sys.exit(128 + n))
+  received = []
+
+  def leave(number, _):
+    received.append(number)
+    sys.exit(128 + number)
+
+  previous = signal.signal(signal.SIGTERM, leave)
   try:
     yield
+  except Exception:
+    # Importing compiled code turns a SystemExit into an ImportError.
+    if received:
+      sys.exit(128 + received[0])
+    raise
   finally:
     signal.signal(signal.SIGTERM, previous)
 

@@ -221,3 +221,12 @@ def test_flags_become_options_and_precede_what_was_saved():
     n_best_size=20, max_answer_length=3, temperature=2.0
   )
   assert [holder.name for holder in given if holder.present] == ["n_best_size"]
+
+
+def test_sigterm_is_an_exit_where_an_import_hides_it():
+  with pytest.raises(SystemExit) as ended, program.exit_on_sigterm():
+    try:
+      signal.raise_signal(signal.SIGTERM)
+    except SystemExit:
+      raise ImportError from None
+  assert ended.value.code == 128 + signal.SIGTERM
