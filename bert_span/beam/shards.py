@@ -68,7 +68,13 @@ def start_or_continue(directory, options):
   if tf.io.gfile.exists(path):
     # As JSON gives them back: lists instead of tuples.
     options = json.loads(json.dumps(options))
-    check_same_options(path, read_json_object(path), options)
+    try:
+      saved = read_json_object(path)
+    except ValueError as error:
+      raise ValueError(
+        f"{error} Use another --output_dir, or empty this one to start again."
+      ) from error
+    check_same_options(path, saved, options)
     return
   tf.io.gfile.makedirs(directory)
   write_json_atomically(path, options)

@@ -63,7 +63,7 @@ def _masked_row(masked):
 
 
 def masked_lines(masked, vocabulary, options):
-  """A `MaskedSequence` as lines of text; its test has an example."""
+  """A `MaskedSequence` as the lines that inspect_masking prints."""
   before = [vocabulary[i] for i in masked.original_ids]
   after = [vocabulary[i] for i in masked.input_ids]
   marked = list(before)

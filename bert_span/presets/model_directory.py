@@ -74,7 +74,7 @@ def save_backbone(backbone, directory):
 
 
 def halve_weights(path):
-  """Replaces a local .weights.h5 file of float32 numbers by one of float16."""
+  """Replaces a local .weights.h5 file by one with float16 for float32."""
   largest = np.finfo(np.float16).max
   with (
     unfinished_file(path) as unfinished,
@@ -87,17 +87,21 @@ def halve_weights(path):
         target.require_group(name).attrs.update(item.attrs)
         return
       values = item[()]
-      if not np.all(np.abs(values) <= largest):
-        raise ValueError(
-          f"The weight {name} has values beyond {largest}, which float16 "
-          "cannot hold. Save the model in float32."
-        )
+      if values.dtype == np.float32:
+        if not np.all(np.abs(values) <= largest):
+          raise ValueError(
+            f"The weight {name} has values beyond {largest}, which float16 "
+            "cannot hold. Save the model in float32."
+          )
+        values = values.astype(np.float16)
       packing = {}
       if values.size > _PACKED_SIZE:
         packing = {"compression": "gzip", "shuffle": True}
         packing["chunks"] = values.shape  # one piece: smaller and faster
-      target.create_dataset(name, data=values.astype(np.float16), **packing)
+      copied = target.create_dataset(name, data=values, **packing)
+      copied.attrs.update(item.attrs)
 
+    target.attrs.update(source.attrs)
     source.visititems(copy)
 
 
