@@ -258,12 +258,14 @@ def exit_on_sigterm():
   try:
     yield
   except Exception:
-    # Importing compiled code turns a SystemExit into an ImportError.
-    if received:
-      sys.exit(128 + received[0])
-    raise
+    if not received:
+      raise
   finally:
     signal.signal(signal.SIGTERM, previous)
+  # Importing compiled code turns a SystemExit into an ImportError, and Python
+  # ignores one that is raised within a destructor.
+  if received:
+    sys.exit(128 + received[0])
 
 
 def beam_options(argv):
