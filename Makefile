@@ -17,7 +17,7 @@ SECONDS ?= 600
 # What runs no training and writes no model: the tests for daily work.
 FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
   tests/pretraining/masking_test.py \
-  $(addprefix tests/,answers cli reporting serving/client \
+  $(addprefix tests/,answers cli reporting client \
   squad storage text)
 
 TEST := $(BIN)/python -m pytest tests --ignore=tests/device -n auto \

@@ -52,7 +52,7 @@ setuptools.setup(
       *("pretrained/*/*.*", "pretrained/*/assets/tokenizer/*"),
       "web/*",
     ],
-    "bert_span.certificate": ["*.json"],
+    "bert_span.conformance_checks": ["*.json"],
     "bert_span.reporting": ["templates/*"],
   },
   install_requires=[

@@ -189,7 +189,7 @@ def prepare_sides(
   """
   from benchmarks.huggingface_peer import write_huggingface_model
   from bert_span.answers.decoding.options import StepOptions
-  from bert_span.jobs.tflite_export import TFLiteOptions, tflite_content
+  from bert_span.jobs.export_tflite import TFLiteOptions, tflite_content
   from bert_span.serving.signatures import ServedModel, write_saved_model
 
   saved_model = os.path.join(folder, "saved_model")

@@ -16,7 +16,7 @@ from absl import flags
 from benchmarks.inputs import read_json
 from benchmarks.repetitions import run_module
 from bert_span.cli import program
-from bert_span.jobs.evaluation import score_files
+from bert_span.jobs.evaluate import score_files
 
 _DATA = flags.DEFINE_string("data", None, "MultiSpanQA file.", required=True)
 _WORK_DIR = flags.DEFINE_string(

@@ -97,7 +97,7 @@ def _take_turns(parts, vocabulary, version_2):
 
 def _check_equal(folder, parts, predictions):
   """Fails if the loops chose another answer than our predictions."""
-  from bert_span.certificate.comparison import is_text_of
+  from bert_span.conformance_checks.comparison import is_text_of
 
   with open(os.path.join(folder, "predictions.json"), encoding="utf-8") as file:
     texts = json.load(file)

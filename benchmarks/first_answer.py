@@ -32,12 +32,12 @@ times = [time.perf_counter()]
 from bert_span.cli.program import import_tensorflow
 import_tensorflow()
 times.append(time.perf_counter())
-from bert_span.jobs import asking
+from bert_span.jobs import ask
 times.append(time.perf_counter())
-extractor = asking.SpanExtractor.from_preset(sys.argv[1])
+extractor = ask.SpanExtractor.from_preset(sys.argv[1])
 times.append(time.perf_counter())
 for op_by_op in (True, False):
-  asking.tf.config.run_functions_eagerly(op_by_op)
+  ask.tf.config.run_functions_eagerly(op_by_op)
   extractor.answer({_QUESTION!r}, {_CONTEXT!r})
   times.append(time.perf_counter())
 print(*(b - a for a, b in zip(times, times[1:])))

@@ -35,7 +35,7 @@ def main(argv):
   """Measures all shapes."""
   from benchmarks.bare_products import BareProducts
   from bert_span.extractor import SpanExtractor
-  from bert_span.jobs.saved_model_export import cast_encoder
+  from bert_span.jobs.export_saved_model import cast_encoder
   from bert_span.modeling.inference_encoder import InferenceEncoder
 
   model = SpanExtractor.from_preset(_MODEL.value).model

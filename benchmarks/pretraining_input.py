@@ -74,7 +74,7 @@ def main(argv):
 
 def _job_and_dataset(folder):
   """A `PretrainingJob` and the dataset of its batches."""
-  from bert_span.jobs.training.pretraining_run import (
+  from bert_span.jobs.run_pretraining import (
     PretrainingJob,
     PretrainingRun,
   )

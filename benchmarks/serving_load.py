@@ -146,8 +146,8 @@ def main(argv):
 
 
 def _client():
-  from bert_span.serving.client.retries import RetryOptions
-  from bert_span.serving.client.span_client import SpanClient
+  from bert_span.client.retries import RetryOptions
+  from bert_span.client.span_client import SpanClient
 
   return SpanClient(
     _ADDRESS.value,

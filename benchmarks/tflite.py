@@ -94,15 +94,15 @@ def main(argv):
 
 def _export(extractor, folder):
   """Writes all files; returns a list of (quantization, is_dynamic), path."""
-  from bert_span.jobs import tflite_export
+  from bert_span.jobs import export_tflite
 
   files = []
   for quantization in _QUANTIZATIONS:
     for is_dynamic in (False, True):
-      options = tflite_export.TFLiteOptions(quantization, is_dynamic)
+      options = export_tflite.TFLiteOptions(quantization, is_dynamic)
       path = os.path.join(folder, f"{quantization}_{is_dynamic}.tflite")
       pathlib.Path(path).write_bytes(
-        tflite_export.tflite_content(extractor, options)
+        export_tflite.tflite_content(extractor, options)
       )
       files.append(((quantization, is_dynamic), path))
       _note(f"written: {quantization}, any length: {is_dynamic}")

@@ -64,7 +64,7 @@ def main(argv):
 
 def _measure(shape, batch_size, length):
   """Trains one case; returns the dict to print."""
-  from bert_span.jobs.training.dry_run import peak_bytes
+  from bert_span.jobs.dry_run import peak_bytes
   from bert_span.pretraining.model import PretrainingModel
 
   with_head = PretrainingModel if _TARGETS.value else random_span_model

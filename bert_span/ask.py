@@ -19,8 +19,8 @@ from absl import flags
 
 from bert_span.cli import model_flags, program, questions
 from bert_span.cli.option_flags import OptionFlags
+from bert_span.options.fields import option
 from bert_span.search.options import SearchOptions
-from bert_span.storage.options import option
 
 
 class _Options:
@@ -64,12 +64,12 @@ def run(argv):
     context = questions.read_passage(_CONTEXT.value, _CONTEXT_FILE.value)
   options = model_flags.extractor_options(_MODEL.value)
   model_flags.check_n_best(_N_BEST, options["decoder_options"])
-  from bert_span.jobs import asking
+  from bert_span.jobs import ask
 
   several = len(_QUESTION.value or ()) != 1
   is_typed = not _QUESTION.value and sys.stdin.isatty()
   asked = _QUESTION.value or questions.read_questions()
-  layout = asking.AnswerLayout(
+  layout = ask.AnswerLayout(
     _N_BEST.value,
     _JSON.value,
     blank_lines=several,
@@ -77,9 +77,9 @@ def run(argv):
   )
   if is_search:
     search = _SEARCH.options()
-    asking.ask_folder(_MODEL.value, search, asked, layout, **options)
+    ask.ask_folder(_MODEL.value, search, asked, layout, **options)
   else:
-    asking.ask(_MODEL.value, context, asked, layout, **options)
+    ask.ask(_MODEL.value, context, asked, layout, **options)
 
 
 def _check_pipe():

@@ -28,9 +28,9 @@ def run(argv):
   text = pretraining_flags.masked_text("dupe_factor")
   options = program.beam_options([name, *words[1:]])
   program.import_tensorflow()
-  from bert_span.jobs import beam_runs
+  from bert_span.jobs import beam_predict
 
-  beam_runs.write_shards_of_masked_text(options, **_SHARDS.values(), **text)
+  beam_predict.write_shards_of_masked_text(options, **_SHARDS.values(), **text)
 
 
 if __name__ == "__main__":

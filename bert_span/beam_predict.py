@@ -40,9 +40,9 @@ def run(argv):
   questions.check_questions(_QUESTION)
   pipeline_options = program.beam_options(argv)
   options = model_flags.extractor_options(_MODEL.value)
-  from bert_span.jobs import beam_runs
+  from bert_span.jobs import beam_predict
 
-  if beam_runs.is_exported(_MODEL.value):
+  if beam_predict.is_exported(_MODEL.value):
     program.forbid(
       [*_ANSWERS, *_STEPS],
       "is fixed in an exported model; give the model directory instead",
@@ -52,7 +52,7 @@ def run(argv):
     model_flags.check_n_best(_OPTIONS.n_best, options["decoder_options"])
     options["batch_size"] = _STEPS.predict_batch_size.value
     options["fixed_length"] = _STEPS.fixed_length.value
-  beam_runs.answer_files(
+  beam_predict.answer_files(
     pipeline_options,
     _OPTIONS.options(),
     _MODEL.value,

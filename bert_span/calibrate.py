@@ -24,9 +24,9 @@ def run(argv):
   if _OPTIONS.plots.value:
     program.check_extra("report", "matplotlib", otherwise=", or give --noplots")
   program.import_tensorflow()
-  from bert_span.jobs import calibration_job
+  from bert_span.jobs import calibrate
 
-  calibration_job.calibrate(_OPTIONS.options(), **_SHARED.values())
+  calibrate.calibrate(_OPTIONS.options(), **_SHARED.values())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ about a minute on two cores; tests/original says how to record others.
 
 from bert_span.cli import program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.storage.options import option
+from bert_span.options.fields import option
 
 
 class _Options:
@@ -39,9 +39,9 @@ def run(argv):
   if not _OPTIONS.goldens.value:
     program.forbid([_OPTIONS.data], "needs --goldens")
   program.import_tensorflow()
-  from bert_span.jobs import conformance_report
+  from bert_span.jobs import conformance
 
-  passes = conformance_report.write_conformance_report(**_OPTIONS.values())
+  passes = conformance.write_conformance_report(**_OPTIONS.values())
   return int(not passes)
 
 

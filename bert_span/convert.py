@@ -10,7 +10,7 @@ such as --version_2_with_negative, for all programs.
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.storage.options import option
+from bert_span.options.fields import option
 
 
 class _Options:
@@ -32,9 +32,9 @@ model_flags.extractor_flags()
 def run(argv):
   program.require(_MODEL, _OPTIONS.output_dir)
   options = model_flags.extractor_options(_MODEL.value)
-  from bert_span.jobs import conversion
+  from bert_span.jobs import convert
 
-  conversion.convert(_MODEL.value, **_OPTIONS.values(), **options)
+  convert.convert(_MODEL.value, **_OPTIONS.values(), **options)
 
 
 if __name__ == "__main__":

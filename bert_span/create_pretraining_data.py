@@ -13,7 +13,7 @@ GPU bert_span.run_pretraining reads text itself and needs no records.
 
 from bert_span.cli import pretraining_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.storage.options import option
+from bert_span.options.fields import option
 
 
 class _Options:
@@ -54,9 +54,9 @@ def run(argv):
       f"--worker={worker} must be below --num_workers={num_workers}."
     )
   program.import_tensorflow()
-  from bert_span.jobs import masked_text
+  from bert_span.jobs import create_pretraining_data
 
-  masked_text.write_masked_text(**values, **text_options)
+  create_pretraining_data.write_masked_text(**values, **text_options)
 
 
 if __name__ == "__main__":

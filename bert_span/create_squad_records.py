@@ -16,7 +16,7 @@ With --pad_records, programs that read the original's train.tf_record read them.
 from bert_span.cli import model_flags, program, training_flags
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.storage.options import option
+from bert_span.options.fields import option
 from bert_span.text.options import WindowOptions
 
 
@@ -48,9 +48,9 @@ def run(argv):
     raise ValueError("Give --vocab_file, or --preset of the model to train.")
   training_flags.check_encoder_flags(needs_model=False)
   program.import_tensorflow()
-  from bert_span.jobs import squad_windows
+  from bert_span.jobs import create_squad_records
 
-  squad_windows.write_squad_records(
+  create_squad_records.write_squad_records(
     _DATA.train_file.value,
     training_flags.dataset_split("train"),
     source=training_flags.encoder_source(),

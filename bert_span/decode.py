@@ -51,9 +51,9 @@ def run(argv):
   vocabulary = _VOCABULARY.values()
   if saved:
     vocabulary["do_lower_case"] = saved["do_lower_case"]
-  from bert_span.jobs import logits_decoding
+  from bert_span.jobs import decode
 
-  logits_decoding.decode_logits(
+  decode.decode_logits(
     logits_files=logits_files,
     decoder_options=model_flags.decoder_options(saved, head),
     head=head,

@@ -17,7 +17,7 @@ from absl import flags
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.storage.options import option
+from bert_span.options.fields import option
 
 
 class _Options:
@@ -55,9 +55,9 @@ def run(argv):
     raise ValueError("--na_prob_thresh must be a number. Received: nan")
   if _OPTIONS.multi_span.value:
     program.forbid([_OPTIONS.na_prob_file], "has no use with --multi_span")
-  from bert_span.jobs import evaluation
+  from bert_span.jobs import evaluate
 
-  evaluation.evaluate(
+  evaluate.evaluate(
     _PREDICT_FILE.value,
     na_prob_thresh=_NA_PROB_THRESH.value,
     **_OPTIONS.values(),

@@ -23,6 +23,7 @@ from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads import find_head, head_of_layer
 from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.encoder import check_sequence_length, encoder_config
+from bert_span.options.fields import options_from_json
 from bert_span.presets import load_pretrained, model_directory
 from bert_span.presets.span_config import (
   CONFIG_FILE,
@@ -35,7 +36,6 @@ from bert_span.squad.example import NOT_LOCATED, SquadExample
 from bert_span.storage.atomic_file import unfinished_directory
 from bert_span.storage.files import is_remote
 from bert_span.storage.json_fields import shortened
-from bert_span.storage.options import options_from_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.training.run_folder import locked_folder
@@ -291,16 +291,16 @@ class SpanExtractor(AnswerForms):
       ValueError: a check failed and nothing is written.
     """
     # Both import this module.
-    from bert_span.jobs import saved_model_export, tflite_export
+    from bert_span.jobs import export_saved_model, export_tflite
 
     if format == "tf_saved_model":
-      return saved_model_export.export_saved_model(self, path, **options)[0]
+      return export_saved_model.export_saved_model(self, path, **options)[0]
     if format != "litert":
       raise ValueError(
         f"format must be tf_saved_model or litert. Received: {format!r}."
       )
-    options = tflite_export.TFLiteOptions(**options)
-    tflite_export.export_tflite(self, path, options)
+    options = export_tflite.TFLiteOptions(**options)
+    export_tflite.export_tflite(self, path, options)
     return path
 
   @functools.cached_property

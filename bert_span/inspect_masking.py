@@ -13,7 +13,7 @@ from the same seed in that epoch.
 
 from bert_span.cli import pretraining_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.storage.options import option
+from bert_span.options.fields import option
 
 
 class _Options:
@@ -34,9 +34,9 @@ pretraining_flags.define_masked_text_flags()
 def run(argv):
   text_options = pretraining_flags.masked_text()
   program.import_tensorflow()
-  from bert_span.jobs import masked_text
+  from bert_span.jobs import create_pretraining_data
 
-  masked_text.inspect_masking(**text_options, **_OPTIONS.values())
+  create_pretraining_data.inspect_masking(**text_options, **_OPTIONS.values())
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ every token of the passage. Findings about the file go to standard error.
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.storage.options import option
+from bert_span.options.fields import option
 from bert_span.text.options import WindowOptions
 
 
@@ -43,9 +43,9 @@ def run(argv):
   program.require(_INPUT_FILE, _OUTPUT_FILE, _VOCABULARY.vocab_file)
   program.import_tensorflow()
   head = model_flags.find_head()
-  from bert_span.jobs import squad_windows
+  from bert_span.jobs import create_squad_records
 
-  squad_windows.inspect_windows(
+  create_squad_records.inspect_windows(
     _INPUT_FILE.value,
     **_VOCABULARY.values(),
     window_options=model_flags.window_options(),

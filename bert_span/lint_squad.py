@@ -19,7 +19,7 @@ warning; else 0. With --fix, repaired findings do not count.
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.jobs.options import LintOptions
-from bert_span.squad.lint.options import LintSettings
+from bert_span.lint.options import LintSettings
 from bert_span.text.options import WindowOptions
 
 _OPTIONS = OptionFlags(LintOptions)
@@ -50,9 +50,9 @@ def run(argv):
     settings = _LINT.options(
       saved.get("decoder"), window_options=window_options, **vocabulary
     )
-  from bert_span.jobs import linting
+  from bert_span.jobs import lint_squad
 
-  return int(not linting.lint(argv[1], _OPTIONS.options(), settings))
+  return int(not lint_squad.lint(argv[1], _OPTIONS.options(), settings))
 
 
 if __name__ == "__main__":

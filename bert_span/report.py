@@ -33,9 +33,9 @@ def run(argv):
   program.check_extra("report", "jinja2", "matplotlib")
   program.import_tensorflow()
   window_options = model_flags.window_options(model_flags.saved_config(model))
-  from bert_span.jobs import html_report
+  from bert_span.jobs import report
 
-  html_report.write_report(
+  report.write_report(
     _OPTIONS.options(), window_options=window_options, **_SHARED.values()
   )
 

@@ -16,9 +16,9 @@ from bert_span.cli import (
   training_flags,
 )
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.jobs.training.options import PretrainingRunOptions
+from bert_span.jobs.training_options import PretrainingRunOptions
+from bert_span.options.fields import option
 from bert_span.pretraining.options import PretrainingOptions, TextLocation
-from bert_span.storage.options import option
 
 
 class _Options:
@@ -54,18 +54,18 @@ def run(argv):
   _check_flags()
   training_flags.report_unused_flags()
   program.import_tensorflow()
-  from bert_span.jobs.training import pretraining_run
+  from bert_span.jobs import run_pretraining
 
   arguments = training_flags.run_arguments()
   if not _STEPS.do_train.value:
-    trained = pretraining_run.trained_source(_OUTPUT_DIR.value)
+    trained = run_pretraining.trained_source(_OUTPUT_DIR.value)
     if not trained:
       training_flags.check_encoder_flags(needs_model=True)
     arguments["source"] = trained or arguments["source"]
   eval_file, eval_text = _EVAL_FILE.value, {}
   if eval_file:
     eval_text = {"files": eval_file, "dataset": None}
-  run_of_flags = pretraining_run.PretrainingRun(
+  run_of_flags = run_pretraining.PretrainingRun(
     **_STEPS.values(),
     **_SEQUENCES.values(),
     **arguments,
@@ -77,9 +77,9 @@ def run(argv):
     selection=training_flags.selection_options(_BEST_METRIC.value),
   )
   if _RUN.dry_run.value:
-    pretraining_run.print_dry_run(run_of_flags, _RUN.memory_gb.value)
+    run_pretraining.print_dry_run(run_of_flags, _RUN.memory_gb.value)
   else:
-    pretraining_run.run_pretraining(run_of_flags)
+    run_pretraining.run_pretraining(run_of_flags)
 
 
 def _check_flags():

@@ -17,8 +17,8 @@ import os
 from bert_span.cli import model_flags, program, training_flags
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.jobs.training.options import SquadRunOptions
-from bert_span.storage.options import INT32_MAX, option
+from bert_span.jobs.training_options import SquadRunOptions
+from bert_span.options.fields import INT32_MAX, option
 
 
 class _Options:
@@ -67,9 +67,9 @@ def run(argv):
       f"--best_metric={selection.best_metric} is not a metric of a {head.name} "
       f"head: choose one of {', '.join(metrics)}."
     )
-  from bert_span.jobs.training import squad_run
+  from bert_span.jobs import run_squad
 
-  run_of_flags = squad_run.SquadRun(
+  run_of_flags = run_squad.SquadRun(
     **_STEPS.values(),
     **_SHARED.values(),
     **training_flags.run_arguments(),
@@ -83,9 +83,9 @@ def run(argv):
     selection=selection,
   )
   if _RUN.dry_run.value:
-    squad_run.print_dry_run(run_of_flags, _RUN.memory_gb.value)
+    run_squad.print_dry_run(run_of_flags, _RUN.memory_gb.value)
   else:
-    squad_run.run_squad(run_of_flags)
+    run_squad.run_squad(run_of_flags)
 
 
 def _checked_options():

@@ -11,8 +11,8 @@ the files. Both are for trying out: production wants TensorFlow Serving.
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
+from bert_span.options.fields import option
 from bert_span.serving.options import ServerOptions
-from bert_span.storage.options import option
 
 
 class _Options:
@@ -44,13 +44,13 @@ def run(argv):
   else:
     program.forbid([_TFLITE, _LITERT], "is for --web")
   program.import_tensorflow()
-  from bert_span.jobs import local_serving
+  from bert_span.jobs import serve
 
   if _WEB.value:
-    local_serving.serve_file(_TFLITE.value, _LITERT.value, server)
+    serve.serve_file(_TFLITE.value, _LITERT.value, server)
     return
   options = model_flags.extractor_options(_MODEL.value)
-  local_serving.serve_model(_MODEL.value, server, **options)
+  serve.serve_model(_MODEL.value, server, **options)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ it and checks that its answers are those of the model.
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.storage.options import option
+from bert_span.options.fields import option
 
 
 class _Options:
@@ -55,9 +55,9 @@ model_flags.extractor_flags()
 def run(argv):
   program.require(_MODEL, _OPTIONS.base)
   options = model_flags.extractor_options(_MODEL.value)
-  from bert_span.jobs import saved_model_export
+  from bert_span.jobs import export_saved_model
 
-  saved_model_export.export_model(
+  export_saved_model.export_model(
     _MODEL.value,
     extractor_options={**options, **_FIXED_LENGTH.values()},
     steps=_STEPS.options(),

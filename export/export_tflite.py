@@ -13,7 +13,7 @@ answers those of the model. docs/tflite.md describes how to use it.
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
-from bert_span.storage.options import option
+from bert_span.options.fields import option
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 
 
@@ -54,9 +54,9 @@ def run(argv):
     # Tokens, windows and logits are inside the file.
     program.forbid([_FILES.test_vectors], "contradicts --with_tokenizer")
   extractor_options = model_flags.extractor_options(_MODEL.value)
-  from bert_span.jobs import tflite_export
+  from bert_span.jobs import export_tflite
 
-  tflite_export.export_model(
+  export_tflite.export_model(
     _MODEL.value,
     tflite_options=_OPTIONS.options(info=_INFO.options()),
     **_FILES.values(),

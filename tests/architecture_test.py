@@ -7,6 +7,7 @@ import ast
 # front and those of export/.
 _ORDER = (
   "keras_backend",
+  "options",
   "storage",
   "text",
   "squad",
@@ -22,15 +23,14 @@ _ORDER = (
   "search",
   "extractor",
   "pretraining",
-  "serving/client",
+  "client",
   "serving",
   "tflite",
   "reporting",
-  "squad/lint",
+  "lint",
   "beam",
-  "certificate",
+  "conformance_checks",
   "cli",
-  "jobs/training",
   "jobs",
   "programs",
 )
@@ -40,8 +40,8 @@ _ORDER = (
 # SpanExtractor.export.
 _UPWARDS = {
   "bert_span/extractor.py": (
-    "bert_span.jobs.saved_model_export",
-    "bert_span.jobs.tflite_export",
+    "bert_span.jobs.export_saved_model",
+    "bert_span.jobs.export_tflite",
   )
 }
 

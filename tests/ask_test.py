@@ -21,7 +21,7 @@ from tiny_extractor import (
 
 from bert_span import DecoderOptions
 from bert_span.heads import BIO_HEAD, SPAN_HEAD
-from bert_span.jobs import asking
+from bert_span.jobs import ask as job
 
 _OTHER = "When was the cafe built?"
 
@@ -37,8 +37,8 @@ def ask(capsys):
   """A function of questions that returns the printed lines."""
 
   def ask_in_process(*questions, head=SPAN_HEAD, options=None, **layout):
-    path, layout = str(shared_model(head=head)), asking.AnswerLayout(**layout)
-    asking.ask(path, CONTEXT, [*questions], layout, decoder_options=options)
+    path, layout = str(shared_model(head=head)), job.AnswerLayout(**layout)
+    job.ask(path, CONTEXT, [*questions], layout, decoder_options=options)
     return capsys.readouterr().out.splitlines()
 
   return ask_in_process
@@ -101,14 +101,14 @@ def test_a_long_passage_is_announced_and_its_windows_are_counted(
 ):
   shown = []
 
-  class Bar(asking._WindowsBar):
+  class Bar(job._WindowsBar):
     def __call__(self, done, total):
       shown.append((int(done), int(total)))
       super().__call__(done, total)
 
   short = ask(QUESTION)
-  monkeypatch.setattr(asking, "_LONG_PASSAGE", len(CONTEXT) - 1)
-  monkeypatch.setattr(asking, "_WindowsBar", Bar)
+  monkeypatch.setattr(job, "_LONG_PASSAGE", len(CONTEXT) - 1)
+  monkeypatch.setattr(job, "_WindowsBar", Bar)
   assert ask(QUESTION) == short
   assert shown and shown[-1][0] == shown[-1][1]
 

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 from programs import error_line, run_here, succeeds
 
-from bert_span.jobs.masked_text import write_masked_text
+from bert_span.jobs.create_pretraining_data import write_masked_text
 from bert_span.pretraining.options import MaskingOptions, TextLocation
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")

@@ -5,14 +5,14 @@ import shutil
 
 import numpy as np
 import pytest
-from exported_model import ask
+from exported_model import ask as ask_served
 from programs import succeeds, succeeds_here
 from squad_content import spans, squad_content
 from squad_runs import read
 from tiny_extractor import CONTEXT, shared_extractor, shared_model
 
 from bert_span import SpanExtractor, SquadExample
-from bert_span.jobs import asking, calibration_job
+from bert_span.jobs import ask, calibrate
 from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets.span_config import read_span_config
 from bert_span.serving.signatures import ServedModel
@@ -49,10 +49,8 @@ def _write_labelled(path, extractor, seed):
 def test_the_null_threshold_reaches_the_precision(tmp_path):
   extractor = shared_extractor(version_2=True)
   squad_file = _write_labelled(tmp_path / "dev.json", extractor, 3)
-  scored = calibration_job.score_questions(extractor, squad_file, 8)
-  precise = calibration_job.fitted_options(
-    scored, extractor.decoder_options, 0.7
-  )
+  scored = calibrate.score_questions(extractor, squad_file, 8)
+  precise = calibrate.fitted_options(scored, extractor.decoder_options, 0.7)
   answers = [p for p in scored.decode(precise) if p.text]
   golds = {e.qas_id: [a.text for a in e.answers] for e in squad_file.examples}
   assert np.mean([p.text in golds[p.qas_id] for p in answers]) >= 0.7
@@ -132,10 +130,12 @@ def test_all_that_answers_uses_what_was_fitted(calibrated, capsys):
       )
   example = examples[1]
   question, context = example.question, example.context
-  layout = asking.AnswerLayout(is_json=True)
-  asking.ask(str(model), context, [question], layout=layout)
+  layout = ask.AnswerLayout(is_json=True)
+  ask.ask(str(model), context, [question], layout=layout)
   asked = json.loads(capsys.readouterr().out)["probability"]
-  served = ask(ServedModel(extractor), [question], [context])["probability"]
+  served = ask_served(ServedModel(extractor), [question], [context])[
+    "probability"
+  ]
   right = expected[example.qas_id].probability
   assert [asked, *served] == pytest.approx([right] * 2, abs=1e-5)
   plain = shared_extractor(version_2=True).answer(question, context)
@@ -158,6 +158,6 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
   ):
     with pytest.raises(ValueError, match=message):
       options = CalibrationOptions(str(path), plots=False, **options)
-      calibration_job.calibrate(options, str(questions))
+      calibrate.calibrate(options, str(questions))
   assert (model / "span_config.json").read_bytes() == config
   assert not (model / "calibration").exists()

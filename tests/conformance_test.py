@@ -1,4 +1,4 @@
-"""The program bert_span.conformance."""
+"""The program bert_span.conformance_checks."""
 
 import pathlib
 import re
@@ -7,8 +7,8 @@ import shutil
 import pytest
 from programs import run_program
 
-from bert_span.certificate.golden_files import SAMPLE_GOLDENS
-from bert_span.jobs.conformance_report import write_conformance_report
+from bert_span.conformance_checks.golden_files import SAMPLE_GOLDENS
+from bert_span.jobs.conformance import write_conformance_report
 
 
 @pytest.mark.large

@@ -12,6 +12,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 # Chooses Keras' backend, too, before any test imports Keras.
 from browser import find_browser, open_browser
+from model_server import ModelServer, running
 from squad_runs import write_squad_files
 
 from bert_span.presets.huggingface import find_packaged_minilm
@@ -86,12 +87,19 @@ def few_samples(monkeypatch, asked_here):
   """The `few_samples` on which exports are compared, instead of all."""
   import exported_model
 
-  from bert_span.jobs import saved_model_export, tflite_export
+  from bert_span.jobs import export_saved_model, export_tflite
 
   few = exported_model.few_samples()
-  for job in (saved_model_export, tflite_export):
+  for job in (export_saved_model, export_tflite):
     monkeypatch.setattr(job, "sample_examples", lambda: few)
   return few
+
+
+@pytest.fixture
+def server():
+  """A `ModelServer` that runs."""
+  with running(ModelServer()) as running_server:
+    yield running_server
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from tiny_extractor import extractor_of, shared_model
 
 from bert_span.extractor import SpanExtractor
 from bert_span.heads.bio import BIO_HEAD
-from bert_span.jobs.conversion import convert
+from bert_span.jobs.convert import convert
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import encoder_config
 

@@ -17,10 +17,13 @@ from tiny_extractor import (
 from bert_span import WindowOptions
 from bert_span.answers.prediction_files import write_predictions
 from bert_span.answers.window_logits import LogitsWriter
-from bert_span.certificate.decoding_runs import DecodingRun, recorded_logits
-from bert_span.certificate.golden_files import sample_goldens
+from bert_span.conformance_checks.decoding_runs import (
+  DecodingRun,
+  recorded_logits,
+)
+from bert_span.conformance_checks.golden_files import sample_goldens
 from bert_span.heads import BIO_HEAD, SPAN_HEAD
-from bert_span.jobs.logits_decoding import decode_logits
+from bert_span.jobs.decode import decode_logits
 from bert_span.squad.reader import read_squad
 
 

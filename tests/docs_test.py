@@ -140,10 +140,10 @@ import shlex
 import subprocess
 from exported_model import ask_here, few_samples
 from programs import succeeds_here
-from bert_span.jobs import saved_model_export
+from bert_span.jobs import export_saved_model
 
 few = few_samples()
-saved_model_export.sample_examples = lambda: few
+export_saved_model.sample_examples = lambda: few
 
 
 def run_line(line):

@@ -6,9 +6,9 @@ import pytest
 from programs import succeeds
 from squad_content import spans, squad_content
 
-from bert_span.certificate.golden_files import sample_goldens
+from bert_span.conformance_checks.golden_files import sample_goldens
 from bert_span.data.window_labels import BIO_LABELS
-from bert_span.jobs.squad_windows import inspect_windows
+from bert_span.jobs.create_squad_records import inspect_windows
 from bert_span.text.options import WindowOptions
 
 

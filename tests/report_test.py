@@ -13,8 +13,8 @@ from bert_span.heads.bio import BIO_HEAD
 
 pytest.importorskip("jinja2", reason="pip install -e '.[report]'")
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
-from bert_span.jobs.html_report import write_report
 from bert_span.jobs.options import ReportOptions
+from bert_span.jobs.report import write_report
 
 _MAX_BYTES = 5_000_000
 _HOSTILE = (

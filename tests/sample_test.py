@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from bert_span.lint.linter import lint_squad_file
 from bert_span.squad.findings import FindingKind
-from bert_span.squad.lint.linter import lint_squad_file
 
 _FOLDER = importlib.resources.files("bert_span") / "sample"
 _SPLITS = ("train", "dev")

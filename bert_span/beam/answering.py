@@ -10,10 +10,10 @@ import tensorflow as tf
 
 from bert_span.answers.prediction_files import answer_row
 from bert_span.beam.question_files import NAMES, BadRecord, content_of
+from bert_span.client import served_answer
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.extractor import SpanExtractor
 from bert_span.heads import HEADS
-from bert_span.serving.client import served_answer
 from bert_span.squad.example import SquadExample
 from bert_span.storage.json_fields import encodable
 

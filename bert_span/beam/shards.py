@@ -8,9 +8,9 @@ import os
 import tensorflow as tf
 
 from bert_span.answers.prediction_files import write_rows
+from bert_span.options.fields import check_same_options
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.files import file_sha256, read_json_object
-from bert_span.storage.options import check_same_options
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,8 +8,8 @@ from absl import flags
 from bert_span.answers.decoding.options import BioDecoderOptions, DecoderOptions
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import forbid, import_tensorflow
+from bert_span.options.fields import option
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.storage.options import option
 from bert_span.text.options import WindowOptions
 
 flags.disclaim_key_flags()

@@ -1,11 +1,11 @@
-"""absl flags of option dataclasses, see bert_span/storage/options.py."""
+"""absl flags of option dataclasses, see bert_span/options/fields.py."""
 
 import dataclasses
 import typing
 
 from absl import flags
 
-from bert_span.storage.options import (
+from bert_span.options.fields import (
   REQUIRED,
   check_option,
   option_fields,

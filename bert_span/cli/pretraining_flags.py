@@ -6,8 +6,8 @@ from absl import flags
 
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import OptionFlags
+from bert_span.options.fields import option
 from bert_span.pretraining.options import MaskingOptions, TextLocation
-from bert_span.storage.options import option
 
 flags.disclaim_key_flags()
 

@@ -6,8 +6,8 @@ from absl import flags
 
 from bert_span.cli.option_flags import OptionFlags
 from bert_span.cli.program import forbid
+from bert_span.options.fields import option
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.storage.options import option
 from bert_span.training import options
 
 flags.disclaim_key_flags()

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from bert_span.storage.options import option
+from bert_span.options.fields import option
 from bert_span.training.options import TrainOptions
 
 

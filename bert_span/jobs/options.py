@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.storage.options import option
+from bert_span.options.fields import option
 
 
 @dataclasses.dataclass(frozen=True)

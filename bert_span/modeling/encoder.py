@@ -7,13 +7,13 @@ import keras
 
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.keras_internals import sublayers
-from bert_span.storage.files import read_json_object
-from bert_span.storage.options import (
+from bert_span.options.fields import (
   REQUIRED,
   CheckedOptions,
   check_option,
   option,
 )
+from bert_span.storage.files import read_json_object
 
 
 def _gelu_tanh(x):

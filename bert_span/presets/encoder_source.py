@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from bert_span.storage.options import option
+from bert_span.options.fields import option
 
 _UNCASED_NAME = re.compile(r"uncased_L-|multilingual_L-|chinese_L-")
 _CASED_NAME = re.compile(r"(?<!un)cased_L-")

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.storage.options import CheckedOptions, option
+from bert_span.options.fields import CheckedOptions, option
 from bert_span.training.options import TrainOptions
 
 # Share of the WordPieces to mask, as published.

@@ -23,7 +23,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from tensorflow.core.framework import types_pb2
 
-from bert_span.serving.client.served_answer import decoded, rows_of_columns
+from bert_span.client.served_answer import decoded, rows_of_columns
 from bert_span.serving.signatures import CLASSIFY, SERVING_DEFAULT
 from bert_span.storage.json_fields import encodable
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bert_span.client.served_answer import decoded, rows_of_columns
 from bert_span.data.window_batches import example_arrays
 from bert_span.serving import fresh_process
-from bert_span.serving.client.served_answer import decoded, rows_of_columns
 
 # Ops of tensorflow-text that the graph may have. TensorFlow Serving links that
 # package's library of ops (ops_lib in tensorflow_serving/model_servers/BUILD).

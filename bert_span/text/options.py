@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.storage.options import CheckedOptions, option
+from bert_span.options.fields import CheckedOptions, option
 
 # [CLS] question [SEP] window [SEP]; RoBERTa has one more separator.
 NUM_SPECIAL_TOKENS = 3

@@ -20,8 +20,8 @@ from bert_span.data.window_batches import (
   window_batches,
 )
 from bert_span.heads import find_head
+from bert_span.options.fields import differences, options_from_json
 from bert_span.squad.example import SquadExample
-from bert_span.storage.options import differences, options_from_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import BytePairs

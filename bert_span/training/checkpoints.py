@@ -9,9 +9,9 @@ import re
 import keras
 import tensorflow as tf
 
+from bert_span.options.fields import check_same_options
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
-from bert_span.storage.options import check_same_options
 from bert_span.training.strategy import is_chief, own_folder
 
 # As run_squad: Estimator's names, output_dir/model.ckpt-<step>.

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.storage.options import REQUIRED, CheckedOptions, option
+from bert_span.options.fields import REQUIRED, CheckedOptions, option
 
 ONE_DEVICE = "one_device"
 MIRRORED = "mirrored"

@@ -17,7 +17,7 @@ from tiny_extractor import tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.extractor import SpanExtractor
-from bert_span.jobs.tflite_export import tflite_content
+from bert_span.jobs.export_tflite import tflite_content
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions

@@ -14,7 +14,7 @@ from device_texts import assert_answer, assert_equal, encoded
 from exported_tflite import exported_tflite, with_files_of
 from tiny_extractor import CONTEXT, QUESTION
 
-from bert_span.jobs.saved_model_export import sample_examples
+from bert_span.jobs.export_saved_model import sample_examples
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.port_vectors import EDGE_EXAMPLES, write_port_vectors
 

@@ -15,8 +15,7 @@ from bert_span.data.window_labels import BIO_LABELS, window_bio_labels
 from bert_span.extractor import SpanExtractor
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.bio import BioAnswerHead
-from bert_span.jobs import saved_model_export, tflite_export
-from bert_span.jobs.training import squad_run
+from bert_span.jobs import export_saved_model, export_tflite, run_squad
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.text.options import WindowOptions
 
@@ -76,8 +75,8 @@ INSIDE_HEAD = InsideHead()
 def test_a_head_of_ones_own_trains_answers_and_is_exported(tmp_path):
   write_squad_files(tmp_path)
   steps = ("do_train", "do_predict", "do_eval", "write_logits")
-  squad_run.run_squad(
-    squad_run.SquadRun(
+  run_squad.run_squad(
+    run_squad.SquadRun(
       **dict.fromkeys(steps, True),
       output_dir=str(tmp_path / "run"),
       source=EncoderSource(
@@ -98,7 +97,7 @@ def test_a_head_of_ones_own_trains_answers_and_is_exported(tmp_path):
   model = SpanExtractor.from_preset(tmp_path / "run/model", head=INSIDE_HEAD)
   assert model.answer("Who built the mill?", CONTEXT).text == "Anna"
   # Both exports compare their answers with the model's.
-  saved_model_export.export_saved_model(
+  export_saved_model.export_saved_model(
     model, str(tmp_path / "served"), with_warmup=False
   )
-  tflite_export.export_tflite(model, str(tmp_path / "inside.tflite"))
+  export_tflite.export_tflite(model, str(tmp_path / "inside.tflite"))

@@ -5,8 +5,8 @@ import pathlib
 
 import pytest
 
-from bert_span.jobs import asking
-from bert_span.jobs.calibration_job import calibrate
+from bert_span.jobs import ask
+from bert_span.jobs.calibrate import calibrate
 from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets import huggingface, load_pretrained, span_config
 
@@ -39,8 +39,8 @@ def test_jobs_take_its_name_and_do_not_calibrate_it(capsys):
   context = "The mill was built by Anna Berg in 1895. A fire hit the roof."
   unanswerable = "How much did the bakery in London cost?"
   questions = ["Who built the mill?", unanswerable]
-  layout = asking.AnswerLayout(is_json=True)
-  asking.ask("minilm_squad", context, questions, layout=layout)
+  layout = ask.AnswerLayout(is_json=True)
+  ask.ask("minilm_squad", context, questions, layout=layout)
   answer, other = map(json.loads, capsys.readouterr().out.splitlines())
   assert (answer["answer"], other["answer"]) == ("Anna Berg", "")
   assert 0.5 < answer["probability"] <= 1.0

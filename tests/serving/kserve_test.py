@@ -16,10 +16,10 @@ import pytest
 from exported_model import exported_model
 from tiny_extractor import CONTEXT, QUESTION
 
+from bert_span.client.retries import RequestRefusedError, RetryOptions
+from bert_span.client.span_client import SpanClient
 from bert_span.heads.bio import BIO_HEAD
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.serving.client.retries import RequestRefusedError, RetryOptions
-from bert_span.serving.client.span_client import SpanClient
 
 pytestmark = pytest.mark.large
 _PYTHON = os.environ.get("BERT_SPAN_KSERVE_PYTHON", sys.executable)

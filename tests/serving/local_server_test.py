@@ -14,9 +14,9 @@ from programs import start_program
 from running_app import running_app
 from tiny_extractor import QUESTION, shared_model
 
+from bert_span.client import RetryOptions, SpanClient
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.serving import local_server
-from bert_span.serving.client import RetryOptions, SpanClient
 from bert_span.serving.options import ServerOptions
 
 _CONTEXT = "😀 The mill was built by Anna in 1895, near the river. " * 3

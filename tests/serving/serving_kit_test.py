@@ -12,7 +12,7 @@ from google.protobuf import (
   text_format,
 )
 
-from bert_span.serving.client.span_client import DEFAULT_MODEL, SpanClient
+from bert_span.client.span_client import DEFAULT_MODEL, SpanClient
 
 _API = "needs the package tensorflow-serving-api (pip install .[serving])"
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from squad_content import spans, squad_content
 
+from bert_span.lint.linter import lint_squad_file
 from bert_span.squad.example import (
   NOT_LOCATED,
   Answer,
@@ -12,7 +13,6 @@ from bert_span.squad.example import (
   locate_answer,
 )
 from bert_span.squad.findings import FindingKind
-from bert_span.squad.lint.linter import lint_squad_file
 from bert_span.squad.reader import read_squad
 
 _CONTEXT = "Bees dance to tell where nectar is."

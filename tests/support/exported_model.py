@@ -9,12 +9,12 @@ import tensorflow as tf
 from tiny_extractor import new_folder, tiny_extractor
 
 from bert_span.answers.decoding.options import StepOptions
-from bert_span.jobs.saved_model_export import sample_examples
-from bert_span.serving import fresh_process, verification
-from bert_span.serving.client.served_answer import (
+from bert_span.client.served_answer import (
   answer_of_row,
   rows_of_columns,
 )
+from bert_span.jobs.export_saved_model import sample_examples
+from bert_span.serving import fresh_process, verification
 from bert_span.serving.signatures import ServedModel, write_saved_model
 from bert_span.squad.example import SquadExample
 

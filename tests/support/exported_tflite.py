@@ -10,7 +10,7 @@ from tiny_extractor import VOCABULARY, new_folder, shared_extractor
 
 from bert_span.extractor import SpanExtractor
 from bert_span.heads.span import SPAN_HEAD
-from bert_span.jobs import tflite_export
+from bert_span.jobs import export_tflite
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.tflite_extractor import open_tflite
@@ -43,10 +43,10 @@ def exported_tflite(
     parts = extractor.model, VOCABULARY, True, extractor.window_options
     extractor = SpanExtractor(*parts, options)
   path = new_folder() / "tiny.tflite"
-  options = tflite_export.TFLiteOptions(
+  options = export_tflite.TFLiteOptions(
     quantization, dynamic_length, with_tokenizer=with_tokenizer
   )
-  path.write_bytes(tflite_export.tflite_content(extractor, options))
+  path.write_bytes(export_tflite.tflite_content(extractor, options))
   return str(path), extractor
 
 

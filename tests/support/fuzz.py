@@ -41,9 +41,9 @@ from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 from bert_span.answers.prediction_files import read_na_probs, read_predictions
 from bert_span.beam import question_files
-from bert_span.jobs.evaluation import score_files
-from bert_span.serving.client import RetryOptions, SpanClient
-from bert_span.serving.client.retries import ServingError
+from bert_span.client import RetryOptions, SpanClient
+from bert_span.client.retries import ServingError
+from bert_span.jobs.evaluate import score_files
 from bert_span.squad.reader import read_squad
 from bert_span.storage.record_files import open_records
 

@@ -7,8 +7,8 @@ import re
 import threading
 import time
 
-from bert_span.serving.client import RetryOptions, SpanClient
-from bert_span.serving.client.served_answer import ServedSpan
+from bert_span.client import RetryOptions, SpanClient
+from bert_span.client.served_answer import ServedSpan
 
 # Versions 1 and 2 of one model are served.
 _PATH = re.compile(

@@ -15,7 +15,7 @@ import venv
 
 from bert_span import SpanExtractor
 from bert_span.data.window_batches import example_batches
-from bert_span.jobs.saved_model_export import sample_examples
+from bert_span.jobs.export_saved_model import sample_examples
 from bert_span.serving import verification
 
 # Of tensorflow and of tensorflow-text.

@@ -26,8 +26,8 @@ _REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 # programs are forked afterwards.
 _PRELOADED = [
   *("pytest", "tensorflow", "tensorflow_text", "keras", "keras_hub"),
-  "bert_span.jobs.training.squad_run",
-  "bert_span.jobs.training.pretraining_run",
+  "bert_span.jobs.run_squad",
+  "bert_span.jobs.run_pretraining",
 ]
 
 

@@ -34,7 +34,7 @@ def main(argv):
   """Exports, asks both, and prints what they have in common."""
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor, TFLiteSpanExtractor, WindowOptions
-  from bert_span.jobs import tflite_export
+  from bert_span.jobs import export_tflite
 
   extractor = SpanExtractor.from_preset(
     _MODEL.value, WindowOptions(_SEQ_LENGTH, 128, 64)
@@ -44,8 +44,8 @@ def main(argv):
   for quantization in ("none", "dynamic"):
     with tempfile.TemporaryDirectory() as folder:
       path = os.path.join(folder, "model.tflite")
-      options = tflite_export.TFLiteOptions(quantization)
-      content = tflite_export.tflite_content(extractor, options)
+      options = export_tflite.TFLiteOptions(quantization)
+      content = export_tflite.tflite_content(extractor, options)
       pathlib.Path(path).write_bytes(content)
       theirs = _task_library_answers(path, examples, folder)
       ours = list(TFLiteSpanExtractor(path).predict(examples))
@@ -66,7 +66,7 @@ def main(argv):
 def _examples(preprocessor):
   """Questions on ASCII passages of one window."""
   from bert_span.data.window_batches import example_arrays
-  from bert_span.jobs.saved_model_export import sample_examples
+  from bert_span.jobs.export_saved_model import sample_examples
 
   chosen = [
     example

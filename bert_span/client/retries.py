@@ -1,0 +1,117 @@
+"""Requests that are repeated while a server is starting or busy.
+
+gRPC's own policy makes at most five attempts, with no deadline over all.
+"""
+
+import dataclasses
+import itertools
+import random
+import time
+
+from bert_span.options.fields import CheckedOptions, option
+from bert_span.storage.json_fields import printable
+
+
+class ServingError(Exception):
+  """A server gave no answers; the message names the address and the remedy."""
+
+  def __init__(self, message):
+    # It repeats what the server said; a terminal obeys control characters.
+    super().__init__(printable(message))
+
+
+class RequestRefusedError(ServingError):
+  """This request is refused, and would be again."""
+
+
+class ServerTimeoutError(ServingError):
+  """No answer came in time. Not repeated: that would double the load."""
+
+
+class ServerUnavailableError(ServingError):
+  """The server cannot answer now: refused connection, 503, UNAVAILABLE."""
+
+  def __init__(self, message, retry_after=0.0):
+    super().__init__(message)
+    self.retry_after = retry_after  # seconds that the server asks to wait
+
+
+# By the code of gRPC; REST's status codes are translated.
+_REMEDIES = {
+  "NOT_FOUND": "Check the names of model, version and label against the "
+  "server's models.config; GET /v1/models/NAME lists what it has loaded.",
+  "INVALID_ARGUMENT": "The request does not fit the model's signature "
+  "serving_default, or it has more questions than max_batch_size of the "
+  "server's batching parameters.",
+  "UNAUTHENTICATED": "Give a valid bearer_token.",
+  "PERMISSION_DENIED": "This bearer_token or client certificate may not ask "
+  "this model.",
+  "UNIMPLEMENTED": "This is no port of TensorFlow Serving.",
+  "RESOURCE_EXHAUSTED": "Lower batch_size; the server, or a proxy before it, "
+  "has no memory for it or takes no message of this size.",
+  "UNAVAILABLE": "Is the server running and not too busy, is this its port "
+  "(--rest_api_port, often 8501; for gRPC --port, often 8500), and is its "
+  "certificate trusted (ca_file) where it uses TLS?",
+  "DEADLINE_EXCEEDED": "Raise timeout (and --rest_api_timeout_in_ms of the "
+  "server), lower batch_size, or send shorter passages.",
+}
+
+
+def serving_error(code, message, retry_after=0.0):
+  """Returns the `ServingError` of a code of gRPC, with a remedy."""
+  message = f"{message}. {_REMEDIES.get(code, 'See the server log.')}"
+  if code == "UNAVAILABLE":
+    return ServerUnavailableError(message, retry_after)
+  if code == "DEADLINE_EXCEEDED":
+    return ServerTimeoutError(message)
+  return RequestRefusedError(message)
+
+
+@dataclasses.dataclass(frozen=True)
+class RetryOptions(CheckedOptions):
+  """How long a client waits for a request, and how often it repeats one.
+
+  Before attempt n + 1 it waits a random time between 0 and
+
+      min(first_wait * 2**(n - 1), longest_wait)
+
+  so that many clients do not come back at the same moment, and at least as
+  long as the server asks for.
+
+  Source: "full jitter" in Exponential Backoff And Jitter, AWS Architecture
+  Blog, 2015.
+  """
+
+  timeout: float = option(30.0, "Seconds for one attempt.", above=0)
+  deadline: float = option(
+    60.0, "Seconds for a request with all its attempts and waits.", above=0
+  )
+  max_attempts: int = option(
+    5, "Attempts, the first included; 1 never repeats.", minimum=1
+  )
+  first_wait: float = option(
+    0.2, "Seconds, the longest wait before the second attempt.", minimum=0
+  )
+  longest_wait: float = option(
+    5.0, "Seconds, the longest wait before any attempt.", minimum=0
+  )
+
+
+def call_with_retries(attempt, options):
+  """What `attempt` returns, a function of the seconds that it may take."""
+  end = time.monotonic() + options.deadline
+  longest_wait = options.first_wait
+  for attempts in itertools.count(1):
+    try:
+      return attempt(min(options.timeout, max(end - time.monotonic(), 1e-3)))
+    except ServerUnavailableError as error:
+      longest_wait = min(longest_wait, options.longest_wait)
+      wait = max(random.uniform(0.0, longest_wait), error.retry_after)
+      is_late = time.monotonic() + wait >= end
+      if attempts == options.max_attempts or is_late:
+        raise ServerUnavailableError(
+          f"{error} Gave up after attempt {attempts} of at most "
+          f"{options.max_attempts} within {options.deadline:g} s."
+        ) from error
+    time.sleep(wait)
+    longest_wait *= 2

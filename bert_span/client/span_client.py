@@ -1,0 +1,150 @@
+"""A client of served models, over REST or gRPC."""
+
+import functools
+
+from bert_span.client.endpoint import Credentials, parse_endpoint
+from bert_span.client.retries import (
+  RetryOptions,
+  ServingError,
+  call_with_retries,
+)
+from bert_span.client.served_answer import answer_of_row
+from bert_span.squad.example import question_pairs
+from bert_span.storage.json_fields import encodable
+
+DEFAULT_MODEL = "bert_span"
+
+
+class SpanClient:
+  """Asks a model that `export_saved_model` wrote and a server has loaded.
+
+  Example:
+
+  ```python
+  with SpanClient("http://localhost:8501", label="stable") as client:
+    answer = client.answer("Who came?", "John Smith came.")
+    answer.text, answer.char_start, answer.probability
+    client.answer(questions, contexts)  # lists: a list of answers
+    client.answers("Who came?", "Ada came, and Bea.")  # spans by position
+  ```
+
+  Threads may share a client; each then has its own connection over REST.
+
+  Args:
+    address: "http://host:8501" or "https://host" for REST, "grpc://host:8500"
+      or "grpcs://host:8500" for gRPC.
+    model: name of the model on the server.
+    version: number of the version to ask; None leaves it to the server.
+    label: label of the version to ask, such as "stable", instead.
+    batch_size: questions in a request; the server's max_batch_size at most.
+    retry_options: `RetryOptions` of each request.
+    credentials: `Credentials` for TLS and a bearer token.
+
+  Raises:
+    ValueError: an argument is wrong.
+    ImportError: the address is for gRPC and tensorflow-serving-api is not
+      installed.
+  """
+
+  def __init__(
+    self,
+    address,
+    model=DEFAULT_MODEL,
+    version=None,
+    label=None,
+    batch_size=16,
+    retry_options=None,
+    credentials=None,
+  ):
+    credentials = credentials or Credentials()
+    self._endpoint = parse_endpoint(address, model, version, label)
+    credentials.check(self._endpoint)
+    if batch_size < 1:
+      raise ValueError(
+        f"batch_size must be at least 1 question. Received: {batch_size}."
+      )
+    self._batch_size = batch_size
+    self._retry_options = retry_options or RetryOptions()
+    self._transport = _transport(self._endpoint, credentials)
+
+  def answer(self, question, context):
+    """Answers one question, or several.
+
+    Args:
+      question: str, or a list of str.
+      context: str, or a list of as many str.
+
+    Returns:
+      A `ServedAnswer`, or for lists a list of them. Offsets are into `context`
+      as given; a lone surrogate in it is sent as U+FFFD, also one character.
+
+    Raises:
+      ValueError: question and context do not match.
+      ServingError: the server gave no answers. Its subclasses distinguish a
+        wrong request, an unavailable server and a timeout.
+    """
+    rows = [
+      {"question": encodable(q), "context": encodable(c)}
+      for q, c in question_pairs(question, context)
+    ]
+    answers = []
+    for begin in range(0, len(rows), self._batch_size):
+      answers += self._answers(rows[begin : begin + self._batch_size])
+    return answers[0] if isinstance(question, str) else answers
+
+  def answers(self, question, context):
+    """The answer to one question, or to several, as a list of spans.
+
+    A model with a bio head gives any number of spans, a span head at most one.
+
+    Args and errors are those of `answer`.
+
+    Returns:
+      For one question a list of `ServedSpan` in order of position, [] for no
+      answer; for a list of questions a list of these.
+    """
+    found = self.answer(question, context)
+    if isinstance(question, str):
+      return list(found.spans)
+    return [list(answer.spans) for answer in found]
+
+  def close(self):
+    """Closes the connections."""
+    self._transport.close()
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, *exception):
+    self.close()
+
+  def _answers(self, rows):
+    """The answers to the rows of one request."""
+    predict = functools.partial(self._transport.predict, rows)
+    outputs = call_with_retries(predict, self._retry_options)
+    try:
+      if len(outputs) != len(rows):
+        raise ValueError(f"{len(outputs)} rows for {len(rows)} questions")
+      contexts = [row["context"] for row in rows]
+      return list(map(answer_of_row, outputs, contexts))
+    except ValueError as error:
+      name = f"{self._endpoint.address}: {self._endpoint.target}"
+      raise ServingError(
+        f"{name} does not answer as an export of bert_span: {error}."
+      ) from error
+
+
+def _transport(endpoint, credentials):
+  # Imported here, as REST needs neither TensorFlow nor gRPC.
+  if endpoint.is_rest:
+    from bert_span.client.rest_transport import RestTransport
+
+    return RestTransport(endpoint, credentials)
+  try:
+    from bert_span.client.grpc_transport import GrpcTransport
+  except ImportError as error:
+    raise ImportError(
+      f"gRPC needs the package tensorflow-serving-api ({error}): pip install "
+      "'bert_span[serving]', or ask over REST (http://...)."
+    ) from error
+  return GrpcTransport(endpoint, credentials)

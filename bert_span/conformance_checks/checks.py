@@ -1,0 +1,93 @@
+"""The checks of the conformance report, and the report as text."""
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from bert_span.conformance_checks.decoding_checks import (
+  compare_decoding,
+  compare_null_odds,
+)
+from bert_span.conformance_checks.model_checks import (
+  compare_fine_tuning,
+  compare_model,
+  compare_optimizer,
+)
+from bert_span.conformance_checks.text_checks import (
+  compare_scores,
+  compare_tokens,
+  compare_windows,
+)
+from bert_span.reporting.score_table import text_table
+from bert_span.storage.files import read_json
+
+
+class Check(NamedTuple):
+  number: int
+  title: str
+  compare: Callable  # yields the `Comparison`s of `GoldenFiles`
+  # Key of the configurations file without which there is nothing to compare.
+  part: str | None = None
+
+
+def compare_edge_cases(goldens):
+  """Windows, answers and odds of the passages written to be difficult."""
+  for compare in (compare_windows, compare_decoding, compare_null_odds):
+    yield from compare(goldens, goldens.edge_cases)
+
+
+CHECKS = (
+  Check(1, "Tokenization", compare_tokens),
+  Check(2, "Windows and labels", lambda g: compare_windows(g, g.ordinary)),
+  Check(3, "Model function, loss, training", compare_model),
+  Check(4, "Optimizer", compare_optimizer),
+  Check(5, "Decoding", lambda g: compare_decoding(g, g.ordinary)),
+  Check(6, "Metrics", compare_scores),
+  Check(7, "Null odds", lambda g: compare_null_odds(g, g.ordinary)),
+  Check(8, "Edge cases", compare_edge_cases),
+  Check(9, "A fine-tuning run", compare_fine_tuning, "fine_tuning"),
+)
+# Rows of what the original does, what is done here, the flag that changes it.
+DIFFERENCES = read_json(
+  os.path.join(os.path.dirname(__file__), "differences.json")
+)
+
+
+def passes(comparisons):
+  return bool(comparisons) and all(c.passes for c in comparisons)
+
+
+def format_report(sources, results):
+  """The report of (`Check`, list of `Comparison`) on sources, sentences."""
+  rows = [("", "cases", "equal", "largest difference", "limit", "result")]
+  for check, comparisons in results:
+    title = f"{check.number}  {check.title}"
+    rows.append((title, "", "", "", "", _result(passes(comparisons))))
+    rows += [_row(comparison) for comparison in comparisons]
+  lines = [*sources, "", text_table(rows)]
+  for check, comparisons in results:
+    remarks = [
+      f"  FAILS {c.name}: {failure}"
+      for c in comparisons
+      for failure in c.failures
+    ]
+    remarks += [f"  {note}" for c in comparisons for note in c.notes]
+    if remarks:
+      lines += ["", f"Check {check.number}", *remarks]
+  lines += ["", "Deliberate differences from the original, and their flags"]
+  lines += [f"  {theirs}: here {ours}; {f}" for theirs, ours, f in DIFFERENCES]
+  return "\n".join(lines) + "\n"
+
+
+def _row(c):
+  difference = limit = ""
+  if c.limit is not None:
+    difference, limit = f"{c.largest_difference:.1e}", f"{c.limit:g}"
+  elif c.max_unequal:
+    limit = f"{c.max_unequal:,} may differ"
+  counts = f"{c.cases:,}", f"{c.equal:,}"
+  return (f"     {c.name}", *counts, difference, limit, _result(c.passes))
+
+
+def _result(is_passed):
+  return "passes" if is_passed else "FAILS"

@@ -1,0 +1,230 @@
+"""Checks 5, 7 and 8: answers, n-best order and null odds from given logits."""
+
+import collections
+import glob
+import hashlib
+import itertools
+
+from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
+from bert_span.conformance_checks.comparison import (
+  Comparison,
+  is_text_of,
+  one_blank,
+  reason_for,
+  whole_words,
+)
+from bert_span.conformance_checks.decoding_runs import (
+  KINDS,
+  decoding_runs,
+  recorded_logits,
+)
+
+_EMPTY = "empty"  # The original's answer if no span is possible.
+# Notes on edge cases; "quirk" is the number in the list of the original's.
+_EMPTY_WORD = (
+  'quirk 13: The original answers "empty" where no span is possible: {}. '
+  "Here they have no answer: the word is not from the passage."
+)
+_CRASH = (
+  "quirk 15: The original crashes where no span is possible: {}. Here they "
+  "have no answer, and null odds of 1e6, above any threshold."
+)
+_ODDS_LIMIT = 1e-4
+# Questions whose texts may differ by the original's alignment: a share of all,
+# and at least a few of a small file.
+_MAX_OTHER_TEXTS = 0.005
+_MIN_OTHER_TEXTS = 3
+_NUM_EXAMPLES = 2
+_MAX_LISTS = 4096
+
+
+def compare_decoding(goldens, configurations):
+  for configuration in configurations:
+    if not configuration.is_training:
+      yield from _compare_logits(goldens, configuration)
+    for run in decoding_runs(goldens, [configuration]):
+      if not run.variant:
+        yield _compare_n_best(run)
+        yield _compare_n_best_texts(run)
+      yield _compare_answers(run)
+      if run.crashed:
+        yield _compare_crashed(run)
+
+
+def compare_null_odds(goldens, configurations):
+  """Compares the null odds of those whose questions may be unanswerable."""
+  for run in decoding_runs(goldens, configurations):
+    if run.configuration.version_2 and not run.variant:
+      comparison = Comparison(f"Null odds {run.title}", _ODDS_LIMIT)
+      predictions = run.predictions
+      golden = goldens.read(f"{run.prefix}_null_odds.json.gz")
+      for qas_id, odds in golden.items():
+        _, ours = predictions[qas_id]
+        comparison.add_numbers(ours.null_odds, odds, qas_id)
+      yield comparison
+
+
+def _compare_logits(goldens, configuration):
+  """Whether these are the logits that the original decoded."""
+  # No hashes are stored for f, whose windows were numbered in another file.
+  name = configuration.name
+  comparison = Comparison(f"Logits {name} as given to the original")
+  for kind in KINDS:
+    ours = {
+      (found.examples[example].qas_id, index): pair
+      for found in recorded_logits(goldens, configuration, kind)
+      for example, index, *pair in zip(
+        found.windows["example_index"],
+        found.windows["doc_span_index"].tolist(),
+        *found.logits.values(),
+        strict=True,
+      )
+    }
+    rows = goldens.read(f"logits_check_{name}_{kind}.json.gz")
+    for golden in rows["first50"]:
+      key = golden["qas_id"], golden["doc_span_index"]
+      hashes = [
+        hashlib.sha1(values.astype("<f4").tobytes()).hexdigest()
+        for values in ours[key]
+      ]
+      same = hashes == [golden["start_sha1"], golden["end_sha1"]]
+      comparison.add(same, f"{kind} {key}")
+  if comparison.cases:
+    yield comparison
+
+
+def _compare_n_best(run):
+  """Best span and order, for the n-best lists that are saved whole."""
+  pattern = f"{run.prefix}_nbest_first*.json.gz"
+  (path,) = glob.glob(pattern, root_dir=run.goldens.folder)
+  comparison = Comparison(f"Best span and n-best order {run.title}")
+  predictions, n_best_size = run.predictions, run.options.n_best_size
+  for qas_id, golden in run.goldens.read(path).items():
+    context, ours = predictions[qas_id]
+    if golden[0]["text"] == _EMPTY:
+      same = _is_no_answer(ours)
+    else:
+      same = _is_same_span(golden[0], ours.n_best[0])
+      same &= _is_same_order(golden, ours.n_best, context, n_best_size)
+    comparison.add(same, qas_id)
+  return comparison
+
+
+def _is_same_order(golden, entries, context, n_best_size):
+  """Whether the lists differ only where the original merged spans."""
+  # Its list then lacks those of our spans whose whole words it already has, and
+  # continues with spans beyond the end of our list.
+  golden = [entry for entry in golden if entry["text"]]
+  entries = [entry for entry in entries if entry.text]
+  seen, at = set(), 0
+  for entry in entries:
+    if (
+      at < len(golden)
+      and _is_same_span(golden[at], entry)
+      and is_text_of(golden[at]["text"], context, entry)
+    ):
+      seen.add(one_blank(golden[at]["text"]))
+      at += 1
+    elif whole_words(context, entry) not in seen:
+      return False
+  # A full list may also hold the null entry.
+  return at == len(golden) or len(entries) >= n_best_size - 1
+
+
+def _is_same_span(golden, entry):
+  # The outputs have no offsets, but a pair of logits identifies a span.
+  logits = golden["start_logit"], golden["end_logit"]
+  return logits == (entry.start_logit, entry.end_logit)
+
+
+def _compare_n_best_texts(run):
+  """The texts of all n-best lists, which are saved as hashes."""
+  # The original's list may hold whole words for spans, which the hash proves,
+  # or lack spans that it merged, which no hash can prove.
+  comparison = Comparison(f"N-best texts {run.title}")
+  predictions, num_aligned = run.predictions, 0
+  golden = run.goldens.read(f"{run.prefix}_nbest_texts_sha1.json.gz")
+  for qas_id, (count, sha1) in golden.items():
+    context, ours = predictions[qas_id]
+    texts = [one_blank(entry.text) for entry in ours.n_best]
+    if texts == [""] or (len(texts), _sha1(texts)) == (count, sha1):
+      comparison.add(True, qas_id)
+      continue
+    possible = (
+      dict.fromkeys((text, whole_words(context, entry) if text else ""))
+      for text, entry in zip(texts, ours.n_best, strict=True)
+    )
+    lists = itertools.islice(itertools.product(*possible), _MAX_LISTS)
+    num_aligned += len(texts) == count and any(_sha1(x) == sha1 for x in lists)
+    comparison.add_explained()
+  num_other = comparison.cases - comparison.equal - num_aligned
+  if num_aligned or num_other:
+    comparison.notes.append(
+      f"{run.title}: {num_aligned} n-best lists with whole words, proved by "
+      f"their hashes; {num_other} more with other texts or with merged spans."
+    )
+  comparison.max_unequal = num_aligned + _max_other_texts(run, golden)
+  return comparison
+
+
+def _sha1(texts):
+  joined = "\x1f".join(texts).encode("utf-8", "surrogatepass")
+  return hashlib.sha1(joined).hexdigest()
+
+
+def _compare_answers(run):
+  comparison = Comparison(f"Answers {run.title}")
+  predictions, answers = run.predictions, run.answers
+  reasons, empty = collections.Counter(), []
+  for qas_id, text in answers.items():
+    context, ours = predictions[qas_id]
+    if text == _EMPTY and not ours.text:
+      comparison.add(_is_no_answer(ours), qas_id)
+      empty.append(qas_id)
+    elif one_blank(text) == one_blank(ours.text):
+      comparison.add(True, qas_id)
+    elif reason := reason_for(text, context, ours):
+      comparison.add_explained()
+      if reasons[reason] < _NUM_EXAMPLES and run.kind == "peaky":
+        comparison.notes.append(
+          f"{run.title}: {text!r} in the original, {ours.text!r} here."
+        )
+      reasons[reason] += 1
+    else:
+      comparison.add(False, f"{qas_id}: {text!r}, here {ours.text!r}")
+  if empty:
+    reasons['"empty" in the original, no answer here'] = len(empty)
+    _add_quirk(comparison, run, _EMPTY_WORD, empty)
+  if reasons:
+    counts = ", ".join(f"{reason}: {n}" for reason, n in reasons.items())
+    comparison.notes.append(f"{run.title}: {counts}.")
+  comparison.max_unequal = _max_other_texts(run, answers)
+  return comparison
+
+
+def _max_other_texts(run, golden):
+  """Edge cases are made to be aligned otherwise, so any number of them may."""
+  if run.configuration.is_edge_case:
+    return len(golden)
+  return max(_MIN_OTHER_TEXTS, int(len(golden) * _MAX_OTHER_TEXTS))
+
+
+def _compare_crashed(run):
+  comparison = Comparison(f"Questions that crash the original {run.title}")
+  for qas_id in run.crashed:
+    _, ours = run.predictions[qas_id]
+    has_their_odds = ours.null_odds == NO_SPAN_NULL_ODDS
+    comparison.add(_is_no_answer(ours) and has_their_odds, qas_id)
+  _add_quirk(comparison, run, _CRASH, run.crashed)
+  return comparison
+
+
+def _is_no_answer(prediction):
+  """Whether there is only "no answer"."""
+  return [(e.text, e.probability) for e in prediction.n_best] == [("", 1.0)]
+
+
+def _add_quirk(comparison, run, sentence, qas_ids):
+  if run.configuration.is_edge_case:
+    note = sentence.format(", ".join(qas_ids))
+    comparison.notes.append(f"{run.title}, {note}")

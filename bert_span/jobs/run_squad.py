@@ -1,0 +1,312 @@
+"""What run_squad does: trains, answers and scores, with one seed or several."""
+
+import dataclasses
+import sys
+
+import keras
+import tensorflow as tf
+import tqdm
+
+from bert_span.answers import prediction_files
+from bert_span.answers.decoding.options import DecoderOptions
+from bert_span.answers.scoring.squad_scores import official_scores
+from bert_span.answers.window_logits import LogitsWriter
+from bert_span.data import training_records
+from bert_span.extractor import SpanExtractor
+from bert_span.fine_tuning.development_set import DevelopmentSet
+from bert_span.fine_tuning.fine_tuner import fine_tune, training_set_of
+from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.heads.answer_head import AnswerHead
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.jobs.dry_run import fine_tuning_lines, plan_devices
+from bert_span.jobs.seed_runs import run_seeds
+from bert_span.jobs.training_options import RunOptions, SquadRunOptions
+from bert_span.presets.span_config import read_span_config
+from bert_span.reporting.score_table import format_bio_scores, format_scores
+from bert_span.squad.rules import prediction_examples, training_examples
+from bert_span.squad.tfds import read_questions
+from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.log import log_line
+from bert_span.text.options import WindowOptions
+from bert_span.training.callbacks import TerminationRequest
+from bert_span.training.run_folder import RunFlags, locked_folder
+from bert_span.training.selection import ModelSelection, selection_words
+from bert_span.training.strategy import (
+  is_chief,
+  num_workers,
+  scope_of,
+  start_strategy,
+  worker_vote,
+)
+
+MODEL_DIRECTORY = "model"
+_SCORES_FILE = "eval_results.json"
+_LOGITS_FILE = "logits.npz"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SquadRun(SquadRunOptions, RunOptions):
+  """The steps of a run, in this order, and their inputs."""
+
+  window_options: WindowOptions
+  decoder_options: DecoderOptions  # those of the head
+  # Several seeds begin with its seed.
+  fine_tuning_options: FineTuningOptions
+  head: AnswerHead = SPAN_HEAD
+  train_file: str | None = None  # SQuAD file; None for `train_dataset`
+  train_dataset: tuple | None = None  # (TFDS name, split, data_dir)
+  predict_file: str | None = None  # questions; None for `predict_dataset`
+  predict_dataset: tuple | None = None
+  predict_batch_size: int = 8  # windows the model reads at once
+  no_span: str = "no_answer"  # or "original", see `as_original_without_span`
+
+  @property
+  def version_2(self):
+    """Whether questions may be unanswerable."""
+    return self.decoder_options.version_2_with_negative
+
+  @property
+  def fixed_length(self):
+    """Whether every window is padded to max_seq_length."""
+    return self.fine_tuning_options.length_bucket is None
+
+  def questions(self):
+    """The `SquadFile` to answer and to score on."""
+    return read_questions(self.predict_file, self.predict_dataset)
+
+  def log_problems(self, squad_file):
+    """Logs what is wrong with a `SquadFile`."""
+    log_line(*squad_file.report.lines(sys.maxsize if self.verbose else 3))
+
+
+def run_squad(run):
+  """Does the steps of a `SquadRun`; `Preempted` if SIGTERM came."""
+  options = run.fine_tuning_options
+  # First of all: TensorFlow joins workers before it has run anything.
+  strategy = start_strategy(run.devices, options) if run.do_train else None
+  if run.num_seeds == 1:
+    _run_one_seed(run, strategy)
+    return
+  if num_workers(strategy) > 1:
+    raise ValueError(
+      "--num_seeds trains on one machine: unset TF_CONFIG, or give every "
+      "machine its own --seed and --output_dir."
+    )
+
+  def run_seed(seed, folder):
+    seeded = dataclasses.replace(options, seed=seed)
+    return _run_one_seed(
+      dataclasses.replace(run, output_dir=folder, fine_tuning_options=seeded),
+      strategy,
+    )
+
+  seeds = list(range(options.seed, options.seed + run.num_seeds))
+  own = ("--num_seeds=", "--seed=")
+  lines = run.run_flags.splitlines()
+  settings = [line for line in lines if not line.startswith(own)]
+  run_seeds(seeds, run.output_dir, run_seed, settings)
+
+
+def print_dry_run(run, memory_gb=None):
+  """Prints what `run_squad` would do; for memory_gb see `plan_devices`."""
+  print("Dry run: nothing is trained, nothing is written.")
+  if run.do_train:
+    plan = plan_devices(run.devices, memory_gb)
+    inputs = _training_inputs(run)[:2]
+    for line in fine_tuning_lines(
+      *inputs, run.fine_tuning_options, run.output_dir, plan
+    ):
+      print(line, flush=True)
+  if run.do_predict or run.do_eval:
+    questions = len(run.questions().examples)
+    steps = [(run.do_predict, "answered"), (run.do_eval, "scored")]
+    done = " and ".join(name for does, name in steps if does)
+    print(f"Then {questions:,} questions would be {done}.")
+
+
+def _run_one_seed(run, strategy):
+  """Does the steps; returns the scores, None without do_eval."""
+  is_writer = is_chief(strategy)
+  asks = is_writer and (run.do_predict or run.do_eval)
+  # Before the training, so that a wrong path is reported first.
+  questions = run.questions() if asks or run.selection else None
+  if run.do_train:
+    _train(run, questions, strategy)
+  if not is_writer:
+    return None  # Only the chief predicts and scores.
+  if run.do_predict:
+    _predict(run, questions)
+  return _evaluate(run, questions) if run.do_eval else None
+
+
+def _train(run, questions, strategy):
+  """Fine-tunes and writes the model to output_dir/model."""
+  # Before the work on the data, so that a wrong path is reported first.
+  teachers = {
+    path: SpanExtractor.from_preset(path, verify=run.source.verify)
+    for path in run.teachers
+  }
+  extractor, training_set, digest = _training_inputs(run, strategy)
+  directory, options = run.path(MODEL_DIRECTORY), run.fine_tuning_options
+  termination = TerminationRequest(worker_vote(strategy))
+  callbacks, is_writer = [termination], is_chief(strategy)
+  if run.selection:
+    dev_set = DevelopmentSet(questions, run.predict_batch_size, run.selection)
+    callbacks.append(
+      ModelSelection(
+        dev_set.selection_options(run.decoder_options, run.head),
+        options.num_train_steps(training_set.num_examples),
+        lambda: dev_set.scores(extractor, termination.interruptible),
+        run.output_dir,
+        directory,
+        lambda selection: extractor.save_to_preset(directory, selection),
+        dev_set.fingerprint(run.decoder_options),
+        strategy,
+      )
+    )
+  if is_writer:
+    callbacks.append(RunFlags(run.output_dir, run.run_flags))
+  with locked_folder(run.output_dir, strategy, [MODEL_DIRECTORY]):
+    fine_tune(
+      extractor,
+      training_set,
+      options,
+      run.output_dir,
+      callbacks,
+      {"initial_weights_sha256": digest},
+      strategy,
+      teachers,
+    )
+    if is_writer and not run.selection:
+      extractor.save_to_preset(directory)
+  if is_writer:
+    log_line(f"The model is in {directory}{selection_words(directory)}")
+
+
+def _training_inputs(run, strategy=None):
+  """(`SpanExtractor`, `LabelledWindows`, `EncoderSource.weights_digest`)."""
+  options, labels = run.fine_tuning_options, run.head.labels
+  has_teachers = bool(run.teachers)
+  data = (run.train_file, run.train_dataset)
+  # Before the model is loaded, so that bad questions are reported first.
+  if run.train_records:
+    records = training_records.TrainingRecords(run.train_records, *data)
+  else:
+    squad_file = read_questions(*data)
+    examples = training_examples(
+      squad_file,
+      run.version_2,
+      every_annotator=labels.every_annotator,
+      keep_unlabelled=has_teachers,
+    )
+    run.log_problems(squad_file)
+  keras.utils.set_random_seed(options.seed)
+  with scope_of(strategy):
+    loaded = run.source.load()
+    digest = run.source.weights_digest(loaded)
+    extractor = _extractor_of(run, loaded)
+  if run.train_records:
+    fingerprint = training_records.window_fingerprint(
+      extractor.preprocessor,
+      labels,
+      run.version_2,
+      options.annotator_labels,
+      options.drop_answerless_windows,
+    )
+    training_set = records.read(fingerprint, labels)
+  else:
+    training_set = training_set_of(extractor, examples, options, has_teachers)
+  return extractor, training_set, digest
+
+
+def _predict(run, squad_file):
+  """Answers the questions and writes the prediction files."""
+  examples = prediction_examples(squad_file, run.version_2)
+  run.log_problems(squad_file)
+  extractor = _trained_extractor(run)
+  logits = LogitsWriter(run.head.logits) if run.write_logits else None
+  observer = run.head.make_observer(run.disagreement_questions)
+  observers = [each for each in (logits, observer) if each]
+  answers = extractor.predict(
+    examples,
+    run.predict_batch_size,
+    on_logits=lambda batch: [each.add(batch) for each in observers],
+  )
+  names = {"desc": "Predicting", "unit": "question"}
+  answers = tqdm.tqdm(answers, total=len(examples), disable=None, **names)
+  predictions = list(answers)
+  others = observer.files() if observer else {}
+  if logits:
+    others[_LOGITS_FILE] = logits.content(run.window_options.max_seq_length)
+  prediction_files.write_predictions(
+    run.output_dir, run.head, predictions, run.version_2, run.no_span, others
+  )
+
+
+def _evaluate(run, squad_file):
+  """Scores predictions.json; writes, prints and returns the scores."""
+  path, null_odds = run.path(prediction_files.PREDICTIONS_FILE), None
+  predictions = prediction_files.read_predictions(path)
+  if run.version_2:
+    path = run.path(prediction_files.NULL_ODDS_FILE)
+    null_odds = prediction_files.read_na_probs(path)
+  scores = official_scores(squad_file, predictions, null_odds)
+  more = run.head.file_scores(run.output_dir, squad_file.examples)
+  write_json_atomically(run.path(_SCORES_FILE), {**scores, **more})
+  print(format_scores(scores))
+  if more:
+    print(f"\n{format_bio_scores(more)}")
+  return {**scores, **more}
+
+
+def _extractor_of(run, loaded, needs_head=False):
+  """The extractor of a `LoadedEncoder`, with a new head unless it has one."""
+  has_head = run.head.weights_of(loaded) is not None
+  with_head = f", with its {run.head.name} head" if has_head else ""
+  log_line(f"Starting from {loaded.description}{with_head}.")
+  if needs_head and not has_head:
+    raise ValueError(
+      f"The model has no {run.head.name} head, so its answers would be random. "
+      "Fine-tune it with --do_train first, or give a fine-tuned model."
+    )
+  return SpanExtractor(
+    run.head.model_of(loaded, run.head_bias),
+    loaded.vocabulary(run.source.vocab_file),
+    run.source.lower_case(loaded),
+    run.window_options,
+    run.decoder_options,
+    run.fixed_length,
+    run.head,
+  )
+
+
+def _trained_extractor(run):
+  """The model of the output directory, else a fine-tuned source."""
+  directory = run.path(MODEL_DIRECTORY)
+  if tf.io.gfile.isdir(directory):
+    saved = (read_span_config(directory) or {}).get("head")
+    if saved not in (None, run.head.name):
+      raise ValueError(
+        f"{directory} has a {saved} head: give --head={saved}, or another "
+        "--output_dir."
+      )
+    log_line(f"Predicting with {directory}{selection_words(directory)}")
+    return SpanExtractor.from_preset(
+      directory,
+      run.window_options,
+      run.decoder_options,
+      run.fixed_length,
+      run.head,
+      run.source.verify,
+    )
+  if tf.train.latest_checkpoint(run.output_dir):
+    raise ValueError(
+      f"{run.output_dir} holds checkpoints of a training that has not ended. "
+      "Run the same command with --do_train to finish it."
+    )
+  if not (run.source.preset or run.source.bert_config_file):
+    raise ValueError(
+      f"There is no model in {directory}. Train one with --do_train, or give "
+      "a fine-tuned one as --preset or --init_checkpoint."
+    )
+  return _extractor_of(run, run.source.load(), needs_head=True)

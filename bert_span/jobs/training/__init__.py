@@ -1,1 +1,0 @@
-"""Fine-tuning and pre-training, from the first step to the scores."""

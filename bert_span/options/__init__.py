@@ -1,0 +1,1 @@
+"""Option dataclasses: default, help and bounds of each option."""

@@ -1,7 +1,0 @@
-"""Asking a served model over REST or gRPC."""
-
-from bert_span.serving.client.endpoint import Credentials
-from bert_span.serving.client.retries import RetryOptions
-from bert_span.serving.client.span_client import SpanClient
-
-__all__ = ("Credentials", "RetryOptions", "SpanClient")

@@ -1,0 +1,77 @@
+"""The whole way from an extractor to a published version."""
+
+import collections
+import json
+import os
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tiny_encoder import INPUTS
+from tiny_extractor import tiny_extractor
+
+from bert_span import SpanHead, SpanModel
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.heads.span import SPAN_HEAD
+from bert_span.jobs import export_saved_model
+from bert_span.jobs.export_saved_model import cast_encoder
+from bert_span.modeling.keras_internals import sublayers
+
+
+@pytest.mark.large
+def test_half_precision_halves_the_variables(
+  tmp_path, few_samples, monkeypatch
+):
+  extractor = tiny_extractor(head=BIO_HEAD)
+  options = {"dtype": "bfloat16", "with_warmup": False}
+  path, verified = export_saved_model.export_saved_model(
+    extractor, tmp_path, **options
+  )
+  assert verified.num_questions == len(few_samples)
+  with open(os.path.join(path, "assets.extra/model_card.json")) as file:
+    written = json.load(file)["options"]
+  assert (written["head"], written["dtype"]) == (BIO_HEAD.name, "bfloat16")
+  reader = tf.train.load_checkpoint(os.path.join(path, "variables/variables"))
+  dtypes = collections.Counter(reader.get_variable_to_dtype_map().values())
+  # Kernel and bias of the head stay float32.
+  assert dtypes[tf.float32] == 2 < dtypes[tf.bfloat16]
+  with pytest.raises(ValueError, match="'int8'"):
+    export_saved_model.export_saved_model(None, tmp_path, dtype="int8")
+  # A graph that answers otherwise than the model is not published.
+  other = tiny_extractor(head=BIO_HEAD, seed=8)
+  monkeypatch.setattr(extractor, "predict", other.predict)
+  with pytest.raises(ValueError, match="not published"):
+    export_saved_model.export_saved_model(extractor, tmp_path, **options)
+  assert os.listdir(tmp_path) == ["1"]
+
+
+@pytest.mark.parametrize(
+  ("head", "dtype"), [(SPAN_HEAD, "bfloat16"), (BIO_HEAD, "float16")]
+)
+def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, head):
+  model = tiny_extractor(head=head).model  # changed below
+  model.head.bias.assign_add(model.head.bias + 1)
+  cast = cast_encoder(model, dtype)
+  assert type(cast) is type(model)
+  assert {v.dtype for v in cast.backbone.trainable_variables} == {dtype}
+  assert {v.dtype for v in cast.head.variables} == {"float32"}
+  assert {v.dtype for v in model.weights} == {"float32"}  # left as it was
+  (softmax,) = sublayers(cast.backbone, keras.layers.Softmax)
+  assert softmax.compute_dtype == "float32"
+  outputs = cast(INPUTS, training=False)
+  expected = model(INPUTS, training=False)
+  for name, logits in outputs.items():
+    assert logits.dtype == tf.float32
+    difference = np.abs(logits - expected[name])[INPUTS["padding_mask"] > 0]
+    assert 0 < difference.max() < 0.5  # logits are up to 20
+  # A head without a bias stays without.
+  without = SpanModel(model.backbone, SpanHead(use_bias=False))
+  assert cast_encoder(without, dtype).head.bias is None
+
+
+def test_the_sample_has_a_passage_of_many_windows_and_blank_ones():
+  examples = export_saved_model.sample_examples()
+  assert len({example.qas_id for example in examples}) == len(examples) == 124
+  assert max(len(example.context) for example in examples) > 10_000
+  assert sum(not example.context.strip() for example in examples) == 2

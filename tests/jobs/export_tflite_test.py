@@ -1,0 +1,72 @@
+"""From an extractor to a TFLite file and its report."""
+
+import hashlib
+import json
+import os
+
+import pytest
+from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+
+from bert_span.heads.bio import BIO_HEAD
+from bert_span.jobs import export_tflite
+from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.reader import SquadFile
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.options import ModelInfo, TFLiteOptions
+
+_EVALUATED = SquadFile(
+  "dev.json",
+  (SquadExample("mill", QUESTION, CONTEXT, (Answer("Anna", 22),)),),
+  False,
+)
+
+
+@pytest.mark.large
+def test_a_file_is_written_with_its_report_if_its_answers_are_right(
+  tmp_path, few_samples, monkeypatch
+):
+  path = tmp_path / "qa.tflite"
+  info = ModelInfo("qa", "Finds answers.", "7", "A", "B")
+  options = TFLiteOptions("dynamic", True, 100.0, info, with_tokenizer=True)
+  extractor = tiny_extractor()
+  report = export_tflite.export_tflite(
+    extractor, str(path), options, _EVALUATED
+  )
+  names = ["qa.tflite", "qa.tflite.json", "qa.tflite.txt"]
+  assert sorted(os.listdir(tmp_path)) == names
+  content = path.read_bytes()
+  assert report["sha256"] == hashlib.sha256(content).hexdigest()
+  assert json.loads((tmp_path / "qa.tflite.json").read_text()) == report
+  assert report["verification"]["num_questions"] == len(few_samples)
+  config = tflite_file.read_span_config(path)
+  assert config["tflite"]["quantization"] == "dynamic"
+  assert config["tflite"]["with_tokenizer"]
+  tokenizer = report["tokenizer"]
+  assert tokenizer["num_texts"] > 5
+  assert tokenizer["capital_sigma"] == tokenizer["other"] == 0
+  assert report["evaluation"]["num_questions"] == 1
+  assert "F1 on dev.json" in (tmp_path / "qa.tflite.txt").read_text()
+  # The same file is not what another model answers.
+  monkeypatch.setattr(export_tflite, "tflite_content", lambda *_: content)
+  monkeypatch.setattr(extractor, "predict", tiny_extractor(seed=8).predict)
+  path.write_text("the old one")
+  with pytest.raises(ValueError, match=r"qa\.tflite is not written.*question"):
+    export_tflite.export_tflite(extractor, str(path), options)
+  assert sorted(os.listdir(tmp_path)) == names
+  assert path.read_text() == "the old one"
+
+
+def test_a_drop_of_f1_beyond_the_limit_is_refused():
+  scores = {"f1_drop": 1.5, "num_questions": 9}
+  export_tflite.check_f1_drop(scores, None)
+  export_tflite.check_f1_drop(scores, 1.5)
+  with pytest.raises(ValueError, match=r"1\.50 .* 9 questions.*--max_f1_drop"):
+    export_tflite.check_f1_drop(scores, 1.0)
+  with pytest.raises(ValueError, match="nan points"):
+    export_tflite.check_f1_drop({**scores, "f1_drop": float("nan")}, 1.0)
+
+
+def test_a_bio_head_has_no_file_with_a_tokenizer():
+  options = TFLiteOptions(with_tokenizer=True)
+  with pytest.raises(ValueError, match=r"bio head.*--with_tokenizer"):
+    export_tflite.tflite_content(tiny_extractor(head=BIO_HEAD), options)
