@@ -55,7 +55,7 @@ def run(argv):
     training_flags.dataset_split("train"),
     source=training_flags.encoder_source(),
     window_options=model_flags.window_options(),
-    labels=model_flags.find_head().labels,
+    preprocessor_class=model_flags.find_extractor_class().preprocessor_class,
     **_SHARED.values(),
     **_LABELS.values(),
     **_OPTIONS.values(),

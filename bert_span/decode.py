@@ -46,8 +46,8 @@ def run(argv):
       f"--model={_MODEL.value} has no span_config.json. Give --vocab_file "
       "instead, and the window flags with which the logits were saved."
     )
-  head = model_flags.find_head(saved)
-  model_flags.check_no_span(head)
+  kind = model_flags.find_extractor_class(saved)
+  model_flags.check_no_span(kind)
   vocabulary = _VOCABULARY.values()
   if saved:
     vocabulary["do_lower_case"] = saved["do_lower_case"]
@@ -55,8 +55,8 @@ def run(argv):
 
   decode.decode_logits(
     logits_files=logits_files,
-    decoder_options=model_flags.decoder_options(saved, head),
-    head=head,
+    decoder_options=model_flags.decoder_options(saved, kind),
+    extractor_class=kind,
     model=_MODEL.value,
     window_options=model_flags.window_options(saved),
     **vocabulary,

@@ -42,7 +42,7 @@ model_flags.shared_flags("head")
 def run(argv):
   program.require(_INPUT_FILE, _OUTPUT_FILE, _VOCABULARY.vocab_file)
   program.import_tensorflow()
-  head = model_flags.find_head()
+  kind = model_flags.find_extractor_class()
   from bert_span.jobs import create_squad_records
 
   create_squad_records.inspect_windows(
@@ -50,7 +50,8 @@ def run(argv):
     **_VOCABULARY.values(),
     window_options=model_flags.window_options(),
     **_VERSION_2.values(),
-    labels=head.labels if _IS_TRAINING.value else None,
+    preprocessor_class=kind.preprocessor_class,
+    is_training=_IS_TRAINING.value,
     **_LABELS.values(),
     output_file=None if _OUTPUT_FILE.value == "-" else _OUTPUT_FILE.value,
   )

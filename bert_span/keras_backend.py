@@ -12,7 +12,8 @@ import os
 import sys
 
 KERAS_CLASSES = {
-  "SpanModel": "bert_span.modeling.span_model",
+  "SpanExtractor": "bert_span.extractors.span_extractor",
+  "BioExtractor": "bert_span.extractors.bio_extractor",
   "SpanHead": "bert_span.modeling.heads",
   "BioHead": "bert_span.modeling.heads",
   "SpanLoss": "bert_span.modeling.losses",
@@ -20,8 +21,8 @@ KERAS_CLASSES = {
   "WordPieceTokenizer": "bert_span.text.tokenizer",
   "BytePairTokenizer": "bert_span.text.byte_pair_tokenizer",
   "SlidingWindows": "bert_span.text.windows",
-  "AnswerPositions": "bert_span.text.answer_positions",
-  "SpanPreprocessor": "bert_span.text.preprocessor",
+  "SpanPreprocessor": "bert_span.data.preprocessor",
+  "BioPreprocessor": "bert_span.data.bio_preprocessor",
   "SpanDecoder": "bert_span.answers.decoding.span_decoder",
   "BioDecoder": "bert_span.answers.decoding.bio_decoder",
   "BertAdamW": "bert_span.training.optimizer",

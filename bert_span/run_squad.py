@@ -58,14 +58,14 @@ def run(argv):
     trained = os.path.join(_SHARED.output_dir.value, "model")
     preset = training_flags.encoder_flags().preset.value
     saved = model_flags.saved_config(trained, preset)
-  head = model_flags.find_head({} if _HEAD.present else saved)
-  model_flags.check_no_span(head)
+  kind = model_flags.find_extractor_class({} if _HEAD.present else saved)
+  model_flags.check_no_span(kind)
   selection = training_flags.selection_options(_BEST_METRIC.value)
-  metrics = ("f1", "exact_match", *head.development_metrics)
+  metrics = ("f1", "exact_match", *kind.development_metrics)
   if selection and selection.best_metric not in metrics:
     raise ValueError(
-      f"--best_metric={selection.best_metric} is not a metric of a {head.name} "
-      f"head: choose one of {', '.join(metrics)}."
+      f"--best_metric={selection.best_metric} is not a metric of a "
+      f"{kind.head_name} head: choose one of {', '.join(metrics)}."
     )
   from bert_span.jobs import run_squad
 
@@ -74,9 +74,9 @@ def run(argv):
     **_SHARED.values(),
     **training_flags.run_arguments(),
     window_options=model_flags.window_options(),
-    decoder_options=model_flags.decoder_options(_calibration(saved), head),
+    decoder_options=model_flags.decoder_options(_calibration(saved), kind),
     fine_tuning_options=fine_tuning_options,
-    head=head,
+    extractor_class=kind,
     train_file=_DATA.train_file.value,
     train_dataset=training_flags.dataset_split("train"),
     predict_dataset=training_flags.dataset_split("validation"),

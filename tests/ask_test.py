@@ -20,7 +20,8 @@ from tiny_extractor import (
 )
 
 from bert_span import DecoderOptions
-from bert_span.heads import BIO_HEAD, SPAN_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs import ask as job
 
 _OTHER = "When was the cafe built?"
@@ -36,8 +37,8 @@ def _eagerly():
 def ask(capsys):
   """A function of questions that returns the printed lines."""
 
-  def ask_in_process(*questions, head=SPAN_HEAD, options=None, **layout):
-    path, layout = str(shared_model(head=head)), job.AnswerLayout(**layout)
+  def ask_in_process(*questions, kind=SpanExtractor, options=None, **layout):
+    path, layout = str(shared_model(kind=kind)), job.AnswerLayout(**layout)
     job.ask(path, CONTEXT, [*questions], layout, decoder_options=options)
     return capsys.readouterr().out.splitlines()
 
@@ -80,18 +81,18 @@ def test_json_says_no_answer_above_the_null_threshold(ask):
 
 
 def test_every_span_of_a_bio_head_is_marked_and_listed(ask):
-  spans = shared_extractor(head=BIO_HEAD).answers(QUESTION, CONTEXT)
+  spans = shared_extractor(kind=BioExtractor).answers(QUESTION, CONTEXT)
   assert len(spans) > 1
-  lines = ask(QUESTION, head=BIO_HEAD)
+  lines = ask(QUESTION, kind=BioExtractor)
   texts = [span.text for span in spans]
   assert lines[0] == f"Answer: {'; '.join(texts)}"
   assert lines[2].count("[[") == len(spans)
   assert lines[2].replace("[[", "").replace("]]", "") == CONTEXT
   assert [line.split(maxsplit=3)[3] for line in lines[5:]] == texts
-  (line,) = ask(QUESTION, head=BIO_HEAD, is_json=True)
+  (line,) = ask(QUESTION, kind=BioExtractor, is_json=True)
   answers = [tuple(a.values())[:3] for a in json.loads(line)["answers"]]
   assert answers == [span[:3] for span in spans]
-  model = f"--model={shared_model(head=BIO_HEAD)}"
+  model = f"--model={shared_model(head=BioExtractor)}"
   other = (model, f"--question={QUESTION}", "--context=C", "--head=span")
   assert "--head" in refusal("bert_span.ask", *other)
 

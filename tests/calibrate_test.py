@@ -34,7 +34,7 @@ def _write_labelled(path, extractor, seed):
     SquadExample(f"q{i}", question, rng.choice(_CONTEXTS))
     for i, question in enumerate(questions)
   ]
-  for i, p in enumerate(extractor.predict(examples)):
+  for i, p in enumerate(extractor.predictions(examples)):
     best = next(entry for entry in p.n_best if entry.text)
     qa = {"id": p.qas_id, "question": examples[i].question}
     qa["is_impossible"] = i % 3 == 0
@@ -105,7 +105,7 @@ def test_all_that_answers_uses_what_was_fitted(calibrated, capsys):
   model, questions = folder / "model", folder / "test.json"
   examples = read_squad(questions).examples
   extractor = SpanExtractor.from_preset(model)
-  expected = {p.qas_id: p for p in extractor.predict(examples)}
+  expected = {p.qas_id: p for p in extractor.predictions(examples)}
   shutil.copytree(model, folder / "out" / "model", dirs_exist_ok=True)
   succeeds(
     *("bert_span.run_squad", "--do_predict", "--write_logits"),

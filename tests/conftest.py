@@ -87,10 +87,11 @@ def few_samples(monkeypatch, asked_here):
   """The `few_samples` on which exports are compared, instead of all."""
   import exported_model
 
-  from bert_span.jobs import export_saved_model, export_tflite
+  from bert_span.jobs import export_tflite
+  from bert_span.serving import export as serving_export
 
   few = exported_model.few_samples()
-  for job in (export_saved_model, export_tflite):
+  for job in (serving_export, export_tflite):
     monkeypatch.setattr(job, "sample_examples", lambda: few)
   return few
 

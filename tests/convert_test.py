@@ -8,8 +8,8 @@ from programs import succeeds
 from tiny_encoder import INPUTS
 from tiny_extractor import extractor_of, shared_model
 
-from bert_span.extractor import SpanExtractor
-from bert_span.heads.bio import BIO_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs.convert import convert
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import encoder_config
@@ -26,18 +26,18 @@ def test_a_converted_model_computes_the_same(architecture, tmp_path, capsys):
   back = str(tmp_path / "back")
   convert(str(tmp_path / "there"), back, **options)
   converted = SpanExtractor.from_preset(back)
-  expected = encoder_config(extractor.model.backbone)
-  assert encoder_config(converted.model.backbone) == expected
+  expected = encoder_config(extractor.backbone)
+  assert encoder_config(converted.backbone) == expected
   tokenizers = (x.preprocessor.tokenizer for x in (converted, extractor))
   assert len({repr(each.full_vocabulary) for each in tokenizers}) == 1
   assert {name: getattr(converted, name) for name in names} == options
-  theirs = converted.model(INPUTS)
-  for name, logits in extractor.model(INPUTS).items():
+  theirs = converted(INPUTS)
+  for name, logits in extractor(INPUTS).items():
     np.testing.assert_allclose(theirs[name], logits, atol=1e-5)
 
 
 def test_what_transformers_cannot_read_is_refused(tmp_path):
-  model = str(shared_model(head=BIO_HEAD))
+  model = str(shared_model(kind=BioExtractor))
   with pytest.raises(ValueError, match="bio head"):
     convert(model, str(tmp_path / "new"), "huggingface")
   with pytest.raises(ValueError, match=str(tmp_path)):

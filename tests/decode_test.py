@@ -22,7 +22,8 @@ from bert_span.conformance_checks.decoding_runs import (
   recorded_logits,
 )
 from bert_span.conformance_checks.golden_files import sample_goldens
-from bert_span.heads import BIO_HEAD, SPAN_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs.decode import decode_logits
 from bert_span.squad.reader import read_squad
 
@@ -34,7 +35,7 @@ def test_golden_logits_give_the_golden_predictions(tmp_path, name):
   goldens = sample_goldens()
   configuration = goldens.configurations[name]
   run = DecodingRun(goldens, configuration, "peaky")
-  writer = LogitsWriter(SPAN_HEAD.logits)
+  writer = LogitsWriter(SpanExtractor.logits)
   for logits in recorded_logits(goldens, configuration, run.kind):
     writer.add(logits)
   sizes = configuration.options
@@ -52,8 +53,8 @@ def test_golden_logits_give_the_golden_predictions(tmp_path, name):
 
 def _save(extractor, examples, folder, version_2):
   """Saves a model's logits of questions, and its prediction files."""
-  writer = LogitsWriter(extractor.head.logits)
-  predictions = list(extractor.predict(examples, on_logits=writer.add))
+  writer = LogitsWriter(extractor.logits)
+  predictions = list(extractor.predictions(examples, on_logits=writer.add))
   (folder / "logits.npz").write_bytes(writer.content(32))
   write_predictions(folder / "expected", extractor.head, predictions, version_2)
 
@@ -106,13 +107,13 @@ def test_saved_logits_give_the_files_of_the_model(folder, tmp_path):
 def decode(folder, tmp_path):
   """A function that decodes several files of logits."""
 
-  def decode_files(*paths, head=SPAN_HEAD):
+  def decode_files(*paths, kind=SpanExtractor):
     return decode_logits(
       str(folder / "dev.json"),
       paths,
       str(tmp_path / "out"),
-      head.options_type(),
-      head,
+      kind.options_type(),
+      kind,
       vocab_file=str(folder / "vocab.txt"),
       window_options=WindowOptions(32, 8, 8),
     )
@@ -122,8 +123,8 @@ def decode(folder, tmp_path):
 
 def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path, decode):
   examples = read_squad(str(folder / "dev.json")).examples
-  _save(shared_extractor(head=BIO_HEAD), examples, tmp_path, False)
-  predictions = decode(tmp_path / "logits.npz", head=BIO_HEAD)
+  _save(shared_extractor(kind=BioExtractor), examples, tmp_path, False)
+  predictions = decode(tmp_path / "logits.npz", kind=BioExtractor)
   names = ("predictions.json", "span_predictions.json")
   _assert_expected(tmp_path, tmp_path / "out", *names)
   assert any(len(prediction.spans) > 1 for prediction in predictions)

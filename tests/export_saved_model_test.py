@@ -19,12 +19,15 @@ from programs import (
 from squad_runs import read
 from tiny_extractor import CONTEXT, QUESTION, shared_model
 
-from bert_span.heads.bio import BIO_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
 
 
 @pytest.mark.large
 def test_a_version_is_exported_with_the_options_of_the_flags(tmp_path):
-  model, base = shared_model(version_2=True, head=BIO_HEAD), tmp_path / "base"
+  model, base = (
+    shared_model(version_2=True, kind=BioExtractor),
+    tmp_path / "base",
+  )
   export = ("export.export_saved_model", f"--model={model}")
   export += (f"--output={base}", "--version=4")
   assert "--n_best_size" in refusal(*export, "--n_best_size=3", "--nowarmup")

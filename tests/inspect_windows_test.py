@@ -7,7 +7,7 @@ from programs import succeeds
 from squad_content import spans, squad_content
 
 from bert_span.conformance_checks.golden_files import sample_goldens
-from bert_span.data.window_labels import BIO_LABELS
+from bert_span.data.bio_preprocessor import BioPreprocessor
 from bert_span.jobs.create_squad_records import inspect_windows
 from bert_span.text.options import WindowOptions
 
@@ -88,7 +88,10 @@ def test_bio_labels_are_those_of_every_annotator(small_files, capsys):
     "first": [outside, begin, outside],
   }.items():
     inspect_windows(
-      *small_files, labels=BIO_LABELS, annotator_labels=annotators
+      *small_files,
+      preprocessor_class=BioPreprocessor,
+      is_training=True,
+      annotator_labels=annotators,
     )
     (row,) = map(json.loads, capsys.readouterr().out.splitlines())
     # [CLS] who [SEP] yes ada came [SEP]

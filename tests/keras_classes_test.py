@@ -17,7 +17,6 @@ from bert_span import (
   PretrainingModel,
   WindowOptions,
 )
-from bert_span.heads import HEADS
 from bert_span.keras_backend import KERAS_CLASSES, announce_classes
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import build_encoder, encoder_config
@@ -41,8 +40,8 @@ print("loaded")
 
 @pytest.mark.large
 def test_importing_the_package_is_enough_to_load_a_model(tmp_path):
-  for head in HEADS:
-    model = shared_extractor(head=head).model
+  for kind in HEADS:
+    model = shared_extractor(kind=kind).model
     model.save(tmp_path / f"{head.name}.keras")
     np.savez(tmp_path / f"{head.name}.npz", **INPUTS, **model(INPUTS))
   run = run_python("-c", _LOAD, tmp_path)
@@ -54,8 +53,8 @@ def test_names_are_announced_to_a_keras_that_is_loaded(monkeypatch):
   monkeypatch.setattr(keras.saving, "get_custom_objects", lambda: classes)
   announce_classes()
   assert classes.keys() == {f"bert_span>{name}" for name in KERAS_CLASSES}
-  head = classes["bert_span>BioHead"].from_config({"name": "bio"})
-  assert type(head) is bert_span.BioHead
+  kind = classes["bert_span>BioHead"].from_config({"name": "bio"})
+  assert type(kind) is bert_span.BioHead
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

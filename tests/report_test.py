@@ -9,10 +9,9 @@ from programs import refusal, succeeds
 from squad_content import spans, squad_content
 from tiny_extractor import CONTEXT, shared_model
 
-from bert_span.heads.bio import BIO_HEAD
-
 pytest.importorskip("jinja2", reason="pip install -e '.[report]'")
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
+from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.jobs.options import ReportOptions
 from bert_span.jobs.report import write_report
 
@@ -186,7 +185,7 @@ def test_without_its_extra_one_line_says_what_to_install(monkeypatch):
 
 def test_files_that_do_not_fit_together_are_named(tmp_path):
   files = _write_files(tmp_path, CONTEXT, _SMALL)
-  page, bio = tmp_path / "page.html", str(shared_model(head=BIO_HEAD))
+  page, bio = tmp_path / "page.html", str(shared_model(kind=BioExtractor))
   for model, question_id, named in (
     ("none", "whence", "--question_id=whence"),
     (bio, "who", "--question_id: .* bio head"),

@@ -9,7 +9,7 @@ from programs import parse_flags, refusal, run_here
 from squad_content import spans, squad_content
 from squad_runs import CONTEXT, read, run_squad, squad_flags
 
-from bert_span.extractor import SpanExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder, read_bert_config
 from bert_span.pretraining.model_files import export_tf1
 
@@ -167,7 +167,7 @@ def test_version_2_writes_null_odds_and_the_official_scores(
   with np.load(tmp_path / "logits.npz") as logits:
     assert logits["start_logits"].shape == (8, 32)
   extractor = SpanExtractor.from_preset(tmp_path / "model")
-  assert not extractor.model.head.use_bias
+  assert not extractor.head.use_bias
   assert extractor.decoder_options.version_2_with_negative
 
 
@@ -177,11 +177,11 @@ def test_a_fine_tuned_checkpoint_of_the_original_keeps_its_head(
 ):
   config = read_bert_config(str(squad_folder / "bert_config.json"))
   weights = np.random.default_rng(0).normal(size=[2, config.hidden_dim])
-  head = {
+  kind = {
     "cls/squad/output_weights": weights.astype(np.float32),
     "cls/squad/output_bias": np.zeros([2], np.float32),
   }
-  export_tf1(build_encoder(config), str(tmp_path), head)
+  export_tf1(build_encoder(config), str(tmp_path), kind)
   flags = squad_flags(squad_folder, tmp_path / "out", "--do_predict")
   assert "no span head" in refusal("bert_span.run_squad", *flags)
   assert not (tmp_path / "out").exists()

@@ -37,20 +37,18 @@ def device_steps(options=None):
 class AnswerGraph:
   """Text, windows, encoder and decoder of a trained model as one function.
 
-  Answers follow the weights of the `SpanModel` as training changes them.
-  `options` are those of the head's decoder; for `on_windows` see `WindowSteps`.
+  Answers follow the weights of the `Extractor` as training changes them. For
+  `on_windows` see `WindowSteps`.
 
   Attributes:
     model: `InferenceModel`, which holds all variables.
     steps: `StepOptions` for this device.
     encode: tf.function of input_ids, input_mask and segment_ids, int32
-      [windows, seq_length], to a tuple of the head's logits.
+      [windows, seq_length], to a tuple of the model's logits.
   """
 
-  def __init__(
-    self, model, preprocessor, head, options, steps=None, on_windows=None
-  ):
-    self.model = InferenceModel(model)
+  def __init__(self, extractor, steps=None, on_windows=None):
+    self.model = InferenceModel(extractor)
     self.steps = device_steps(steps)
     self.encode = tf.function(
       self._encode,
@@ -58,16 +56,21 @@ class AnswerGraph:
       autograph=False,
       jit_compile=self.steps.jit_compile or None,
     )
-    self._preprocessor = preprocessor
-    self._head = head
-    self._decoder = head.decoder_of(options)
-    windows, shapes = preprocessor.sliding_windows, list(head.logits.values())
+    # Not the extractor itself: TensorFlow would track a Keras model.
+    self._preprocessor = extractor.preprocessor
+    self._logits = dict(extractor.logits)
+    self._prediction_columns = extractor.prediction_columns
+    self._decoder = extractor.decoder_of(extractor.decoder_options)
     self._read_in_steps = WindowSteps(
-      self.encode, shapes, windows, self.steps, on_windows
+      encode=self.encode,
+      logit_shapes=list(self._logits.values()),
+      sliding_windows=self._preprocessor.sliding_windows,
+      options=self.steps,
+      on_windows=on_windows,
     )
 
   def columns(self, questions, contexts, max_windows, answer_blank=True):
-    """All columns of the head's decoder; call this within a tf.function.
+    """All columns of the decoder; call this within a tf.function.
 
     Questions and contexts are string [batch]; what is not UTF-8 counts as
     U+FFFD. max_windows, int32 scalar, are read at once at most. answer_blank
@@ -88,7 +91,7 @@ class AnswerGraph:
     """The columns that predictions are made of."""
     columns = self.columns(questions, contexts, max_windows)
     # The graph drops what is not asked for, such as n-best texts.
-    return {name: columns[name] for name in self._head.prediction_columns}
+    return {name: columns[name] for name in self._prediction_columns}
 
   @tf.function(input_signature=_INPUTS, autograph=False)
   def window_logits(self, questions, contexts, max_windows):
@@ -100,7 +103,7 @@ class AnswerGraph:
 
     def keep(windows, *logits):
       missing = seq_length - tf.shape(windows["input_mask"])[1]
-      kept = zip(self._head.logits, logits, strict=True)
+      kept = zip(self._logits, logits, strict=True)
       return {
         "logits": {
           "window": tf.range(tf.size(windows["example_index"])),
@@ -130,7 +133,7 @@ class AnswerGraph:
   def _encode(self, input_ids, input_mask, segment_ids):
     inputs = {"token_ids": input_ids, "segment_ids": segment_ids}
     logits = self.model({**inputs, "padding_mask": input_mask})
-    return tuple(logits[name] for name in self._head.logits)
+    return tuple(logits[name] for name in self._logits)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -53,13 +53,13 @@ class ListedAnswer(NamedTuple):
 
 def write_predictions(
   output_dir,
-  head,
+  extractor_class,
   predictions,
   version_2_with_negative,
   no_span="no_answer",
   others=None,
 ):
-  """Writes the prediction files of a head, logs a summary, returns predictions.
+  """Writes prediction files, logs a summary, returns the predictions.
 
   They are run_squad's, with char_start and char_end in n-best entries. Of a
   B/I/O head span_predictions.json has all spans, and predictions.json the best
@@ -70,7 +70,10 @@ def write_predictions(
   if no_span == "original":
     predictions = as_original_without_span(predictions, version_2_with_negative)
   texts = {p.qas_id: p.text for p in predictions}
-  files = {PREDICTIONS_FILE: json_text(texts), **head.list_file(predictions)}
+  files = {
+    PREDICTIONS_FILE: json_text(texts),
+    **extractor_class.list_file(predictions),
+  }
   if version_2_with_negative:
     null_odds = {p.qas_id: p.null_odds for p in predictions}
     files[NULL_ODDS_FILE] = json_text(null_odds)
@@ -216,29 +219,6 @@ def _span_texts(value):
   if not all(isinstance(text, str) for text in texts):
     return None
   return [text for text in texts if text]
-
-
-def answer_row(example, answer, head, n_best=1):
-  """The row of an answer, a dict of JSON values; texts are the passage's.
-
-  `answer` is a prediction of the `AnswerHead`, or a `ServedAnswer`; n_best=1
-  gives no n-best list.
-  """
-
-  def entry(span):
-    return {
-      "text": example.context[span.char_start : span.char_end],
-      **json_offsets(span),
-      "score": span.score,
-      "probability": span.probability,
-    }
-
-  best = entry(answer)
-  row = {"id": example.qas_id, "answer": best.pop("text"), **best}
-  row["null_odds"] = answer.null_odds
-  for name, spans in head.lists_of(answer, n_best).items():
-    row[name] = [entry(span) for span in spans]
-  return row
 
 
 def write_rows(path, rows, format):

@@ -52,22 +52,25 @@ class WindowLogits(NamedTuple):
 
   examples: list  # `SquadExample`
   windows: dict  # of arrays, see `SlidingWindows`
-  logits: dict[str, np.ndarray]  # the head's, [windows, seq_length, ..]
+  logits: dict[str, np.ndarray]  # the model's, [windows, seq_length, ..]
 
 
 class WindowDecoder:
-  """Predictions of `WindowLogits` that hold all windows of their examples."""
+  """Predictions of `WindowLogits` that hold all windows of their examples.
 
-  def __init__(self, head, options):
-    self._head = head
-    decoder = head.decoder_of(options)
+  `kind` is a subclass of `Extractor`, and `options` are those of its decoder.
+  """
+
+  def __init__(self, kind, options):
+    self._kind = kind
+    decoder = kind.decoder_of(options)
 
     def decode(contexts, windows, *logits):
       outputs = decoder.answers(contexts, decoder.read(windows, *logits))
       # The graph drops what is not asked for, such as n-best texts.
-      return {name: outputs[name] for name in head.prediction_columns}
+      return {name: outputs[name] for name in kind.prediction_columns}
 
-    shapes = head.logits.values()
+    shapes = kind.logits.values()
     # Tracing takes seconds: once for batches of any size.
     signature = (
       tf.TensorSpec([None], tf.string),
@@ -85,15 +88,15 @@ class WindowDecoder:
     outputs = self._decode(
       tf.constant(contexts, tf.string),
       windows,
-      *(logits.logits[name] for name in self._head.logits),
+      *(logits.logits[name] for name in self._kind.logits),
     )
-    return self._head.predictions_of(logits.examples, outputs)
+    return self._kind.predictions_of(logits.examples, outputs)
 
 
 class LogitsWriter:
   """Gathers the logits of many batches of windows, to be written as one file.
 
-  `shapes` is `AnswerHead.logits`.
+  `shapes` is `Extractor.logits`.
   """
 
   def __init__(self, shapes):

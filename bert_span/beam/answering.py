@@ -8,12 +8,11 @@ import threading
 
 import tensorflow as tf
 
-from bert_span.answers.prediction_files import answer_row
 from bert_span.beam.question_files import NAMES, BadRecord, content_of
 from bert_span.client import served_answer
 from bert_span.data.window_batches import example_arrays, example_batches
-from bert_span.extractor import SpanExtractor
-from bert_span.heads import HEADS
+from bert_span.extractors.columns import TABLES
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import SquadExample
 from bert_span.storage.json_fields import encodable
 
@@ -35,9 +34,9 @@ class AnswerSource:
   verify: bool = True
 
   def load(self):
-    """A function of `SquadExample`s that yields each `answer_row` in order."""
+    """A function of `SquadExample`s that yields the row of each in order."""
     if is_saved_model(self.model):
-      head, answers = _load_saved_model(self.model)
+      columns, answers = _load_saved_model(self.model)
     else:
       extractor = SpanExtractor.from_preset(
         self.model,
@@ -46,15 +45,17 @@ class AnswerSource:
         self.fixed_length,
         verify=self.verify,
       )
-      head = extractor.head
-      answers = functools.partial(extractor.predict, batch_size=self.batch_size)
+      columns = extractor.columns
+      answers = functools.partial(
+        extractor.predictions, batch_size=self.batch_size
+      )
     lock = threading.Lock()
 
     def answer_rows(examples):
       # Threads take turns: TensorFlow uses all cores for one.
       with lock:
         for example, answer in zip(examples, answers(examples), strict=True):
-          yield answer_row(example, answer, head, self.n_best)
+          yield columns.answer_row(example, answer, self.n_best)
 
     return answer_rows
 
@@ -65,15 +66,15 @@ def is_saved_model(path):
 
 
 def _load_saved_model(path):
-  """The head, and a function of examples to `ServedAnswer`s."""
+  """The `AnswerColumns`, and a function of examples to `ServedAnswer`s."""
   import tensorflow_text  # noqa: F401 -- registers its ops
 
   model = tf.saved_model.load(path)
   answered = set(model.signatures["serving_default"].structured_outputs)
-  heads = [head for head in HEADS if set(head.served_guide) <= answered]
-  if not heads:
+  tables = [t for t in TABLES if t.descriptions.keys() <= answered]
+  if not tables:
     raise ValueError(
-      f"{path} answers with {', '.join(sorted(answered))}, which no head of "
+      f"{path} answers with {', '.join(sorted(answered))}, which no model of "
       "bert_span does. Export the model with export_saved_model."
     )
 
@@ -89,7 +90,7 @@ def _load_saved_model(path):
       contexts = (encodable(example.context) for example in batch)
       yield from map(served_answer.answer_of_row, rows, contexts)
 
-  return heads[0], answers
+  return tables[0], answers
 
 
 def answer_shard(records, answer_rows):

@@ -92,23 +92,22 @@ def extractor_flags():
 def extractor_options(model):
   """Returns arguments of `SpanExtractor.from_preset`; imports TensorFlow."""
   import_tensorflow()
-  from bert_span.heads import HEADS
+  from bert_span.extractors.extractor import extractor_classes
   from bert_span.tflite import file as tflite_file
 
   is_tflite = tflite_file.is_tflite(model)
   read = tflite_file.read_span_config if is_tflite else saved_config
   saved = read(model)
-  head = find_head(saved)
-  own = {holder.name for holder in OptionFlags(head.options_type)}
-  for other in HEADS:
-    others = OptionFlags(other.options_type)
+  kind = find_extractor_class(saved)
+  allowed = {holder.name for holder in _decoder_flags(kind)}
+  for name, other in extractor_classes().items():
     forbid(
-      [holder for holder in others if holder.name not in own],
-      f"is for a {other.name} head, and the model has a {head.name} head",
+      [flag for flag in _decoder_flags(other) if flag.name not in allowed],
+      f"is for a {name} head, and the model has a {kind.head_name} head",
     )
   return {
     "window_options": window_options(saved),
-    "decoder_options": decoder_options(saved, head),
+    "decoder_options": decoder_options(saved, kind),
     **shared_flags("verify").values(),
   }
 
@@ -118,14 +117,18 @@ def window_options(saved=None):
   return OptionFlags(WindowOptions).options((saved or {}).get("window"))
 
 
-def decoder_options(saved, head):
-  """Returns the decoding options of a head, see `window_options`."""
-  return OptionFlags(head.options_type).options((saved or {}).get("decoder"))
+def decoder_options(saved, kind):
+  """Returns the options of an `Extractor` class, see `window_options`."""
+  return _decoder_flags(kind).options((saved or {}).get("decoder"))
 
 
-def find_head(saved=None):
-  """Returns the `AnswerHead` of a model, which --head must not contradict."""
-  from bert_span import heads
+def _decoder_flags(kind):
+  return OptionFlags(kind.decoder_class.options_type)
+
+
+def find_extractor_class(saved=None):
+  """Returns the `Extractor` class of a model, of --head for a new one."""
+  from bert_span.extractors.extractor import extractor_class
 
   holder = shared_flags("head").head
   name = saved["head"] if saved else holder.value
@@ -133,7 +136,7 @@ def find_head(saved=None):
     raise ValueError(
       f"--head={holder.value}: the model has a {name} head. Omit the flag."
     )
-  return heads.find_head(name)
+  return extractor_class(name)
 
 
 def saved_config(*models):
@@ -144,10 +147,10 @@ def saved_config(*models):
   return next(filter(None, configs), {})
 
 
-def check_no_span(head):
+def check_no_span(kind):
   """Checks that --no_span=original is for a head that run_squad has."""
   value = shared_flags("no_span").no_span.value
-  if value != "no_answer" and not head.scores_ends:
+  if value not in kind.no_span_choices:
     raise ValueError(f"--no_span={value} is for --head=span. Omit the flag.")
 
 

@@ -3,6 +3,7 @@
 import collections
 from typing import NamedTuple
 
+from bert_span.extractors.columns import SPAN_COLUMNS, TABLES
 from bert_span.storage.json_fields import shortened
 
 
@@ -46,12 +47,6 @@ class ServedAnswer(collections.namedtuple("ServedAnswer", _ANSWER)):
   """
 
 
-# Columns that every head serves: once a question, and with a prefix as lists.
-_BEST = ("answer", *ServedSpan._fields[1:])
-_N_BEST = [f"n_best_{name}" for name in _BEST]
-_SPANS = [f"span_{name}" for name in ServedSpan._fields[:-1]]
-
-
 def answer_of_row(row, context):
   """Returns the `ServedAnswer` in one row of outputs of serving_default.
 
@@ -59,35 +54,38 @@ def answer_of_row(row, context):
   """
   if not isinstance(row, dict):
     raise ValueError(f"expected named outputs, found {type(row).__name__}")
-  is_bio = "span_count" in row
-  count_name = "span_count" if is_bio else "n_best_count"
-  lists = _SPANS if is_bio else _N_BEST
-  needed = (*_BEST, "null_odds", *lists, count_name)
-  missing = [name for name in needed if name not in row]
+  table = next((t for t in TABLES if t.count.name in row), SPAN_COLUMNS)
+  missing = [column.name for column in table.served if column.name not in row]
   if missing:
     raise ValueError(
       f"outputs {', '.join(missing)} are missing; there are "
       f"{', '.join(sorted(row)) or 'none'}"
     )
-  best = ServedSpan(*(_checked(name, row[name]) for name in _BEST))
-  count = _checked(count_name, row[count_name])
-  columns = []
-  for name in lists:
-    if not isinstance(row[name], list) or len(row[name]) < count:
-      raise ValueError(f"{name} has fewer entries than {count_name}, {count}")
-    # Padding follows the entries.
-    columns.append([_checked(name, value) for value in row[name][:count]])
-  if is_bio:
-    columns.append([True] * count)
-  entries = tuple(ServedSpan(*values) for values in zip(*columns, strict=True))
+  best = {c.attribute: _checked(c, row[c.name]) for c in table.question}
+  count, null_odds = best.pop("count"), best.pop("null_odds")
+  lists = {}
+  for column in table.entry:
+    if column.is_served:
+      values = row[column.name]
+      if not isinstance(values, list) or len(values) < count:
+        raise ValueError(
+          f"{column.name} has fewer entries than {table.count.name}, {count}"
+        )
+      # Padding follows the entries.
+      lists[column.attribute] = [_checked(column, x) for x in values[:count]]
+  lists.setdefault("is_answerable", [True] * count)
+  best = ServedSpan(**best)
+  entries = tuple(
+    ServedSpan(**{name: values[i] for name, values in lists.items()})
+    for i in range(count)
+  )
   for span in (best, *entries):
     if span.text != context[span.char_start : span.char_end]:
       raise ValueError(
         f"{shortened(span.text)} is not in the passage from character "
         f"{span.char_start} to {span.char_end}"
       )
-  null_odds = _checked("null_odds", row["null_odds"])
-  if is_bio:
+  if table.entries == "spans":
     n_best = tuple(sorted(entries, key=lambda span: -span.score))
     return ServedAnswer(*best, null_odds, n_best, entries)
   spans = (best,) if best.is_answerable else ()
@@ -108,18 +106,18 @@ def decoded(value, errors="strict"):
   return value.decode("utf-8", errors) if isinstance(value, bytes) else value
 
 
-def _checked(name, value):
-  """The value of an output; ValueError if no decoder returns such a value."""
-  if name.endswith(("answer", "text")):
+def _checked(column, value):
+  """The value of a `Column`; ValueError if no decoder returns such a value."""
+  if column.type == "string":
     is_valid = isinstance(value, str)
-  elif name.endswith("is_answerable"):
+  elif column.type == "bool":
     is_valid = isinstance(value, bool)
-  elif name.endswith(("_start", "_end", "_count")):
+  elif column.type == "int32":
     is_valid = type(value) is int and value >= 0
   else:
     is_valid = type(value) in (int, float) and value == value  # not NaN
-    if is_valid and name.endswith("probability"):
+    if is_valid and column.attribute == "probability":
       is_valid = 0 <= value <= 1.001  # above 1 by rounding
   if not is_valid:
-    raise ValueError(f"{name} is {shortened(value)}")
+    raise ValueError(f"{column.name} is {shortened(value)}")
   return value

@@ -10,7 +10,7 @@ from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.conformance_checks.golden_files import Configuration, GoldenFiles
 from bert_span.data.window_batches import window_batches
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.span_extractor import SpanExtractor
 
 KINDS = ("random", "ties", "peaky")  # of logits
 # Options of other runs with peaky logits, by a part of their files' names.
@@ -95,7 +95,7 @@ def _batches(goldens, configuration):
 
 
 # Each decoder is traced once.
-_decoder = functools.cache(functools.partial(WindowDecoder, SPAN_HEAD))
+_decoder = functools.cache(functools.partial(WindowDecoder, SpanExtractor))
 
 
 # As many as there are kinds: one kind has up to four variants.

@@ -15,14 +15,15 @@ from bert_span.conformance_checks.comparison import (
   one_blank,
 )
 from bert_span.data.labelled_windows import label_windows
-from bert_span.data.window_labels import SPAN_LABELS
-from bert_span.extractor import SpanExtractor
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.fine_tuning.fine_tuner import window_loss_fn
 from bert_span.modeling.encoder import build_encoder, read_bert_config
+from bert_span.modeling.heads import SpanHead, assign_head
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.modeling.losses import SpanLoss
 from bert_span.presets.encoder_weights import (
-  LoadedEncoder,
+  LoadedPreset,
   load_tf1_checkpoint,
   original_tensors,
   original_weights,
@@ -88,7 +89,7 @@ def compare_fine_tuning(goldens):
   configuration = goldens.configurations[plan["training"]]
   examples = goldens.examples(configuration)
   preprocessor = goldens.preprocessor(configuration)
-  windows = label_windows(examples, preprocessor, SPAN_LABELS).windows
+  windows = label_windows(examples, preprocessor).windows
   length = configuration.options.max_seq_length
   windows = windows.batch(np.arange(len(windows)), length)
   peak, steps = plan["learning_rate"], plan["num_train_steps"]
@@ -193,7 +194,7 @@ def _train(model, schedule, windows, batches):
   step = tf.function(
     TrainStep(
       model,
-      SPAN_HEAD.loss_fn(SpanLoss()),
+      window_loss_fn(SpanPreprocessor, SpanLoss()),
       optimizer,
       TrainOptions(train_batch_size=batches.shape[1]),
       unsummed_embeddings=(model.backbone.token_embedding.embeddings.path,),
@@ -241,16 +242,16 @@ def _compare_updates(goldens, name):
 def _compare_answers(goldens, plan, model):
   configuration = goldens.configurations[plan["prediction"]]
   extractor = SpanExtractor(
-    model,
-    goldens.vocabulary,
-    window_options=configuration.options,
-    decoder_options=DecoderOptions(version_2_with_negative=plan["version_2"]),
-    fixed_length=True,
+    model.backbone,
+    goldens.preprocessor(configuration, pad_to_max=True),
+    DecoderOptions(version_2_with_negative=plan["version_2"]),
+    head=model.head,
   )
   golden = goldens.read("fine_tuning_predictions.json.gz")
   comparison = Comparison("Answers after training")
   examples = goldens.examples(configuration)
-  for example, ours in zip(examples, extractor.predict(examples), strict=True):
+  predictions = extractor.predictions(examples)
+  for example, ours in zip(examples, predictions, strict=True):
     text = golden[ours.qas_id]
     same = one_blank(text) == one_blank(ours.text) or (
       ours.text != "" and is_text_of(text, example.context, ours)
@@ -260,12 +261,12 @@ def _compare_answers(goldens, plan, model):
 
 
 def _tiny_model(goldens):
-  """The `SpanModel` of the original's tiny checkpoint, without dropout."""
+  """The `SpanExtractor` of the original's tiny checkpoint, without dropout."""
   config = read_bert_config(goldens.path("tiny_ckpt/bert_config.json"))
   config = dataclasses.replace(config, dropout=0.0, attention_dropout=0.0)
   prefix = os.path.join(goldens.folder, "tiny_ckpt/bert_model.ckpt")
   if os.path.exists(f"{prefix}.index"):
-    return SPAN_HEAD.model_of(load_tf1_checkpoint(config, prefix))
+    return _model_of(load_tf1_checkpoint(config, prefix))
   # Its weights were a function of their names.
   backbone, names = build_encoder(config), original_weights(config)
   for variable in backbone.weights:
@@ -273,7 +274,13 @@ def _tiny_model(goldens):
     variable.assign(_weight(f"bert/{name}", shape).reshape(variable.shape))
   kernel = _weight("cls/squad/output_weights", (2, config.hidden_dim))
   head = {"kernel": kernel.T, "bias": _weight("cls/squad/output_bias", (2,))}
-  return SPAN_HEAD.model_of(LoadedEncoder(backbone, {"span_head": head}))
+  return _model_of(LoadedPreset(backbone, {"span_head": head}))
+
+
+def _model_of(loaded):
+  model = SpanExtractor(loaded.backbone, head=SpanHead())
+  assign_head(model.head, loaded.head_weights["span_head"])
+  return model
 
 
 def _weight(name, shape):

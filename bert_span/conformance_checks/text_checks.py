@@ -14,9 +14,8 @@ from bert_span.answers.scoring.squad_scores import (
   normalize_answer,
 )
 from bert_span.conformance_checks.comparison import Comparison
+from bert_span.data.answer_positions import NO_TOKEN
 from bert_span.data.window_batches import window_rows
-from bert_span.data.window_labels import SPAN_LABELS
-from bert_span.text.answer_positions import NO_TOKEN
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN
 
@@ -139,8 +138,8 @@ def _window_rows(goldens, configuration):
   """Lists the rows of `window_rows` with their passages."""
   examples = goldens.examples(configuration)
   contexts = {example.qas_id: example.context for example in examples}
-  labels = SPAN_LABELS if configuration.is_training else None
-  rows = window_rows(examples, goldens.preprocessor(configuration), labels)
+  preprocessor = goldens.preprocessor(configuration)
+  rows = window_rows(examples, preprocessor, configuration.is_training)
   return [(row, contexts[row["qas_id"]]) for row in rows]
 
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_span.data.window_batches import window_batches
-from bert_span.data.window_labels import WindowLabels
+from bert_span.data.window_batches import example_arrays, window_batches
 
 # A position outside every window: its one-hot vector is zero.
 _OUTSIDE = -2
@@ -21,7 +20,7 @@ class PackedWindows:
   row_splits: np.ndarray  # int64 [windows + 1], where each window begins
   first_context_positions: np.ndarray  # int32 [windows], where segment 1 begins
   labels: dict[str, np.ndarray]  # [windows] or [all tokens, values]
-  scheme: WindowLabels  # of the labels
+  has_answer: np.ndarray  # bool [windows], whether it has a part of an answer
 
   def __len__(self):
     return len(self.first_context_positions)
@@ -30,11 +29,6 @@ class PackedWindows:
   def lengths(self):
     """int64 [windows], WordPieces of each window."""
     return np.diff(self.row_splits)
-
-  @property
-  def has_answer(self):
-    """Bool [windows], whether a window contains a part of an answer."""
-    return self.scheme.has_answer(self) if len(self) else np.zeros([0], bool)
 
   @property
   def num_without_answer(self):
@@ -57,10 +51,10 @@ class PackedWindows:
       _row_splits(self.lengths[keep]),
       self.first_context_positions[keep],
       {
-        name: values[token_keep if name in self.scheme.token_labels else keep]
+        name: values[keep if values.ndim == 1 else token_keep]
         for name, values in self.labels.items()
       },
-      self.scheme,
+      self.has_answer[keep],
     )
 
   def batch(self, indices, seq_length):
@@ -80,10 +74,11 @@ class PackedWindows:
       "segment_ids": (positions >= first_context) & mask,
     }
     arrays = {name: array.astype(np.int32) for name, array in arrays.items()}
-    for name in self.scheme.window_labels:
-      arrays[name] = self.labels[name][indices]
-    for name in self.scheme.token_labels:
-      arrays[name] = self.labels[name][token] * mask[..., np.newaxis]
+    for name, values in self.labels.items():
+      if values.ndim == 1:
+        arrays[name] = values[indices]
+      else:
+        arrays[name] = values[token] * mask[..., np.newaxis]
     return arrays
 
 
@@ -120,19 +115,18 @@ class LabelledWindows(NamedTuple):
 def label_windows(
   examples,
   preprocessor,
-  labels,
   annotator_labels="soft",
   drop_answerless=False,
   keep_unlabelled=False,
 ):
-  """Converts examples to windows and labels them for a head.
+  """Converts examples to labelled windows.
 
   Questions whose answer has no token (a lone zero-width space) are skipped:
   they are neither an example of a span nor of an unanswerable question.
 
   Args:
-    examples, preprocessor, labels: `SquadExample`s, a `SpanPreprocessor` and
-      the `WindowLabels` of the head.
+    examples, preprocessor: `SquadExample`s, and the `SpanPreprocessor` that
+      labels them.
     annotator_labels: see `tag_labels`; ignored by span heads.
     drop_answerless: skip windows of answerable questions without the answer;
       run_squad trains on them as unanswerable.
@@ -143,37 +137,39 @@ def label_windows(
   """
   parts, indices, keep = [], [], []
   first = 0
-  for batch, windows in window_batches(
-    examples, preprocessor, with_answers=not labels.every_annotator
-  ):
-    values, can_train = labels.label(batch, windows, annotator_labels)
+  for batch, windows in window_batches(examples, preprocessor.windows):
+    contexts = example_arrays(batch)["context"]
+    y = preprocessor.label_arrays(batch)
+    labels, can_train = preprocessor.label(
+      contexts, y, windows, annotator_labels
+    )
     example_index = windows["example_index"]
     if keep_unlabelled:
       is_unlabelled = np.array([example.is_unlabelled for example in batch])
       is_unlabelled = is_unlabelled[example_index]
       can_train = can_train | is_unlabelled
       # Labels that give no loss; those of tokens are zero already.
-      for name in labels.window_labels:
-        values[name] = np.where(is_unlabelled, _OUTSIDE, values[name])
+      for name in preprocessor.window_labels:
+        labels[name] = np.where(is_unlabelled, _OUTSIDE, labels[name])
     mask = windows["input_mask"].astype(bool)
     part = {
       "token_ids": windows["input_ids"][mask],
       "lengths": mask.sum(axis=1),
       "first_context_positions": windows["first_context_position"],
     }
-    for name, array in values.items():
-      part[name] = array[mask] if name in labels.token_labels else array
+    for name, values in labels.items():
+      part[name] = values if values.ndim == 1 else values[mask]
     parts.append(part)
     indices.append(first + example_index)
     keep.append(can_train)
     first += len(batch)
-  windows = pack_windows(parts, labels)
+  windows = pack_windows(parts, preprocessor)
   indices, keep = np.concatenate(indices), np.concatenate(keep)
   without_token = [examples[i].qas_id for i in np.unique(indices[~keep])]
   num_trainable = int(keep.sum())
   if drop_answerless:
-    answerable = np.array([labels.is_answerable(e) for e in examples], bool)
-    keep = keep & (windows.has_answer | ~answerable[indices])
+    answerable = [preprocessor.is_answerable(example) for example in examples]
+    keep = keep & (windows.has_answer | ~np.array(answerable, bool)[indices])
   if not keep.any():
     raise ValueError(
       f"The {len(examples)} training examples give no window to train on: "
@@ -183,15 +179,23 @@ def label_windows(
   return LabelledWindows(windows.select(keep), len(examples), skipped)
 
 
-def pack_windows(parts, labels):
-  """`PackedWindows` of dicts of token_ids, lengths and its other arrays."""
+def pack_windows(parts, preprocessor):
+  """`PackedWindows` of dicts of token_ids, lengths and its other arrays.
+
+  `preprocessor` is the `SpanPreprocessor` that made the labels, or its class.
+  """
   joined = {n: np.concatenate([part[n] for part in parts]) for n in parts[0]}
+  labels = {name: joined[name] for name in preprocessor.label_names()}
+  row_splits = _row_splits(joined["lengths"])
+  has_answer = np.zeros([0], bool)
+  if len(joined["lengths"]):
+    has_answer = preprocessor.has_answer(labels, row_splits)
   return PackedWindows(
     joined["token_ids"],
-    _row_splits(joined["lengths"]),
+    row_splits,
     joined["first_context_positions"],
-    {name: joined[name] for name in labels.names},
     labels,
+    has_answer,
   )
 
 

@@ -52,7 +52,7 @@ _RECORDS_PER_BATCH = 512
 
 
 def window_fingerprint(
-  preprocessor, labels, version_2, annotator_labels, drop_answerless
+  preprocessor, version_2, annotator_labels, drop_answerless
 ):
   """What windows depend on: the flags and this package's version, as a dict."""
   tokenizer = preprocessor.tokenizer
@@ -63,9 +63,9 @@ def window_fingerprint(
     "vocabulary_sha256": vocabulary_sha256(tokenizer.vocabulary),
     "version_2_with_negative": version_2,
     "drop_answerless_windows": drop_answerless,
-    "head": labels.head,
+    "head": preprocessor.head_name,
   }
-  if labels.every_annotator:
+  if preprocessor.every_annotator:
     fingerprint["annotator_labels"] = annotator_labels
   return fingerprint
 
@@ -137,13 +137,16 @@ class TrainingRecords:
     else:
       self._check("made_of", source)
 
-  def read(self, fingerprint, labels):
-    """The `LabelledWindows`, compared with the current `window_fingerprint`."""
+  def read(self, fingerprint, preprocessor):
+    """The `LabelledWindows`, compared with the current `window_fingerprint`.
+
+    `preprocessor` is the one that would make them.
+    """
     self._check("made_with", fingerprint)
     shards, skipped = self._manifest["shards"], self._manifest["left_out"]
     paths = [os.path.join(self._directory, shard["file"]) for shard in shards]
     counts = [shard["records"] for shard in shards]
-    windows = read_window_records(paths, counts, labels)
+    windows = read_window_records(paths, counts, preprocessor)
     skipped = Skipped(skipped["num_answerless"], skipped["without_token"])
     return LabelledWindows(windows, self._manifest["num_examples"], skipped)
 
@@ -169,12 +172,13 @@ def write_window_records(paths, windows, padded_length=None):
   return [len(share) for share in shares]
 
 
-def read_window_records(paths, counts, labels):
+def read_window_records(paths, counts, preprocessor):
   """Returns the `PackedWindows` in files of `write_window_records`.
 
+  `preprocessor` is the `SpanPreprocessor` of their head, or its class.
   ValueError if a file is missing or damaged, or does not hold its `counts`.
   """
-  parse, parts = _parser(labels), []
+  parse, parts = _parser(preprocessor), []
   for path, count in zip(paths, counts, strict=True):
     records = tf.data.TFRecordDataset(path, buffer_size=READ_BYTES)
     try:
@@ -192,7 +196,7 @@ def read_window_records(paths, counts, labels):
     parts += batches
   if not parts:
     raise ValueError(f"The records {paths} contain no window. {_WRITE_AGAIN}.")
-  windows = pack_windows(parts, labels)
+  windows = pack_windows(parts, preprocessor)
   begins = windows.first_context_positions
   if np.any((begins < 1) | (begins >= windows.lengths)):
     raise ValueError(
@@ -202,25 +206,29 @@ def read_window_records(paths, counts, labels):
 
 
 def _records(windows, indices, padded_length):
-  lengths, labels = windows.lengths[indices], windows.scheme
+  lengths = windows.lengths[indices]
+  # Labels of windows and of tokens are features of integers and of floats.
+  is_of_tokens = {name: x.ndim > 1 for name, x in windows.labels.items()}
   batch = windows.batch(indices, padded_length or int(lengths.max()))
   for row, length in enumerate(lengths):
     cut = slice(padded_length or length)
     integers = {name: batch[name][row, cut] for name in _TOKEN_FEATURES}
-    integers |= {name: [batch[name][row]] for name in labels.window_labels}
+    floats = {}
+    for name, has_values in is_of_tokens.items():
+      if has_values:
+        floats[name] = batch[name][row, cut].ravel()
+      else:
+        integers[name] = [batch[name][row]]
     integers["unique_ids"] = [_FIRST_ID + indices[row]]
-    yield serialized_example(
-      integers,
-      {name: batch[name][row, cut].ravel() for name in labels.token_labels},
-    )
+    yield serialized_example(integers, floats)
 
 
-def _parser(labels):
+def _parser(preprocessor):
   """A function of serialized records to a dict of windows without padding."""
   features = {name: tf.io.RaggedFeature(tf.int64) for name in _TOKEN_FEATURES}
-  for name in labels.window_labels:
+  for name in preprocessor.window_labels:
     features[name] = tf.io.FixedLenFeature([], tf.int64)
-  for name in labels.token_labels:
+  for name in preprocessor.token_labels:
     features[name] = tf.io.RaggedFeature(tf.float32)
 
   @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
@@ -234,10 +242,10 @@ def _parser(labels):
       "lengths": lengths,
       # A window is its question, segment 0, and its passage, segment 1.
       "first_context_positions": lengths - context_lengths,
-      **{name: parsed[name] for name in labels.window_labels},
+      **{name: parsed[name] for name in preprocessor.window_labels},
     }
     result = {name: tf.cast(value, tf.int32) for name, value in result.items()}
-    for name, num_values in labels.token_labels.items():
+    for name, num_values in preprocessor.token_labels.items():
       values = tf.reshape(parsed[name].flat_values, [-1, num_values])
       result[name] = tf.boolean_mask(values, mask)
     return result

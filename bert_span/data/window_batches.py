@@ -7,8 +7,6 @@ from concurrent import futures
 import numpy as np
 import tensorflow as tf
 
-from bert_span.data.window_labels import SPAN_LABELS
-from bert_span.squad.example import NOT_LOCATED, Answer
 from bert_span.storage.json_fields import encodable
 
 # Examples that one call of the preprocessor converts, to spread its overhead.
@@ -19,41 +17,24 @@ CHARACTERS_PER_BATCH = 1 << 18
 # Bounds the batches that wait in memory, however many processors there are.
 _MAX_THREADS = 8
 
-# The inputs of `SpanPreprocessor` without answers, and those of answers.
-INPUT_SPECS = {
+# The texts that windows are made of.
+TEXT_SPECS = {
   name: tf.TensorSpec([None], tf.string) for name in ("question", "context")
 }
-_ANSWER_SPECS = {
-  "answer_text": tf.TensorSpec([None], tf.string),
-  "answer_char_start": tf.TensorSpec([None], tf.int32),
-  "answer_char_end": tf.TensorSpec([None], tf.int32),
-}
 
 
-def example_arrays(examples, with_answers=False):
-  """Converts examples to arrays [examples], the inputs of `SpanPreprocessor`.
+def text_array(texts):
+  """Returns str as an array of UTF-8 bytes."""
+  # dtype=object: NumPy's own string type would cut trailing zero bytes.
+  return np.array([encodable(text).encode("utf-8") for text in texts], object)
 
-  question and context are UTF-8 bytes. With answers there are also answer_text,
-  answer_char_start and answer_char_end (-1: none) of the first answer, the only
-  one that run_squad trains on; an impossible question has none.
-  """
-  arrays = {
-    "question": _utf8(example.question for example in examples),
-    "context": _utf8(example.context for example in examples),
+
+def example_arrays(examples):
+  """Returns question and context of examples, arrays of UTF-8 bytes."""
+  return {
+    "question": text_array(example.question for example in examples),
+    "context": text_array(example.context for example in examples),
   }
-  if with_answers:
-    answers = [
-      example.answers[0]
-      if example.answers and not example.is_impossible
-      else Answer("", NOT_LOCATED)
-      for example in examples
-    ]
-    starts = np.array([answer.char_start for answer in answers], np.int32)
-    ends = starts + np.array([len(answer.text) for answer in answers], np.int32)
-    arrays["answer_text"] = _utf8(answer.text for answer in answers)
-    arrays["answer_char_start"] = starts
-    arrays["answer_char_end"] = np.where(starts < 0, -1, ends)
-  return arrays
 
 
 def example_batches(examples):
@@ -74,24 +55,27 @@ def example_batches(examples):
   return batches
 
 
-def window_batches(examples, preprocessor, with_answers=False):
+def window_batches(examples, make_windows):
   """Converts examples to windows, batch by batch and in bounded memory.
 
   Threads convert batches ahead of the consumer. (tf.data takes half a second to
-  set up.) Tracing a preprocessor that is no tf.function takes a second.
+  set up.) Tracing a make_windows that is no tf.function takes a second.
+
+  Args:
+    examples: sequence of `SquadExample`.
+    make_windows: `SpanPreprocessor.windows`, or a tf.function of it.
 
   Yields:
     (list of examples, dict of arrays): a batch of `example_batches` and its
     windows. `example_index` counts within the batch.
   """
-  specs = INPUT_SPECS | _ANSWER_SPECS if with_answers else INPUT_SPECS
-  if not isinstance(preprocessor, tf.types.experimental.PolymorphicFunction):
-    preprocessor = tf.function(preprocessor, input_signature=[specs])
+  if not isinstance(make_windows, tf.types.experimental.PolymorphicFunction):
+    make_windows = tf.function(make_windows, input_signature=[TEXT_SPECS])
 
   def convert(batch):
-    arrays = example_arrays(batch, with_answers)
-    windows = preprocessor(
-      {n: tf.constant(arrays[n], spec.dtype) for n, spec in specs.items()}
+    arrays = example_arrays(batch)
+    windows = make_windows(
+      {name: tf.constant(x, tf.string) for name, x in arrays.items()}
     )
     # np.asarray does not copy, .numpy() does; the arrays are read-only.
     return {name: np.asarray(values) for name, values in windows.items()}
@@ -111,7 +95,7 @@ def window_batches(examples, preprocessor, with_answers=False):
       yield done, windows.result()
 
 
-def window_rows(examples, preprocessor, labels=None, annotator_labels="soft"):
+def window_rows(examples, preprocessor, is_labelled, annotator_labels="soft"):
   """Converts examples to one row a window.
 
   Example: of a window "[CLS] who ? [SEP] ada [SEP]", in training, a row reads
@@ -123,22 +107,22 @@ def window_rows(examples, preprocessor, labels=None, annotator_labels="soft"):
        "token_char_spans": [null, null, null, null, [0, 3], null],
        "max_context": [0, 0, 0, 0, 1, 0]}
 
-  Without `WindowLabels` the positions are None. B/I/O labels replace them by
+  Without labels the positions are None. B/I/O labels replace them by
   tag_labels, the shares of B, I and O of each token of the passage, None for
   other tokens and for examples without labels. token_char_spans are half-open
   offsets into the context in characters, None outside the passage.
   """
-  names = labels or SPAN_LABELS
-  with_answers = labels is not None and not labels.every_annotator
-  for batch, windows in window_batches(examples, preprocessor, with_answers):
-    values = {}
-    if labels is not None:
-      values, _ = labels.label(batch, windows, annotator_labels)
+  for batch, windows in window_batches(examples, preprocessor.windows):
+    labels = {}
+    if is_labelled:
+      contexts = example_arrays(batch)["context"]
+      y = preprocessor.label_arrays(batch)
+      labels, _ = preprocessor.label(contexts, y, windows, annotator_labels)
     for i, example_index in enumerate(windows["example_index"]):
       length = int(windows["input_mask"][i].sum())
       tokens = {
         name: array[i, :length].tolist()
-        for name, array in (windows | values).items()
+        for name, array in (windows | labels).items()
         if array.ndim > 1
       }
       row = {
@@ -147,23 +131,19 @@ def window_rows(examples, preprocessor, labels=None, annotator_labels="soft"):
         "input_ids": tokens["input_ids"],
         "segment_ids": tokens["segment_ids"],
       }
-      for name in names.window_labels:
-        row[name.removesuffix("s")] = int(values[name][i]) if values else None
+      for name in preprocessor.window_labels:
+        row[name.removesuffix("s")] = int(labels[name][i]) if labels else None
       spans = (tokens["token_char_starts"], tokens["token_char_ends"])
       row["token_char_spans"] = [
         [start, end] if start >= 0 else None
         for start, end in zip(*spans, strict=True)
       ]
       row["max_context"] = list(map(int, tokens["is_max_context"]))
-      for name in names.token_labels:
-        row[name] = [each if any(each) else None for each in tokens[name]]
+      if labels:
+        for name in preprocessor.token_labels:
+          row[name] = [tag if any(tag) else None for tag in tokens[name]]
       yield row
 
 
 def _num_characters(example):
   return len(example.question) + len(example.context)
-
-
-def _utf8(texts):
-  # dtype=object: NumPy's own string type would cut trailing zero bytes.
-  return np.array([encodable(text).encode("utf-8") for text in texts], object)

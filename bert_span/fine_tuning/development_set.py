@@ -19,7 +19,7 @@ class DevelopmentSet:
   batch_size: int  # windows the model reads at once
   options: SelectionOptions  # "exact_match" means "exact" for SQuAD 2.0
 
-  def selection_options(self, decoder_options, head):
+  def selection_options(self, decoder_options, extractor_class):
     """The options with the metric's name in the scores of these data."""
     # With empty answers: an error in the data is reported before the training.
     ids = [example.qas_id for example in self.squad_file.examples]
@@ -28,7 +28,7 @@ class DevelopmentSet:
       dict.fromkeys(ids, ""),
       dict.fromkeys(ids, 0.0) if version_2 else None,
       dict.fromkeys(ids, ()),
-      head,
+      extractor_class,
     )
     metric = self.options.best_metric
     if metric == "exact_match" and "exact" in scores:
@@ -37,14 +37,14 @@ class DevelopmentSet:
 
   def scores(self, extractor, interruptible):
     """Scores in percent; `interruptible`: see `TerminationRequest`."""
-    answers = extractor.predict(self.squad_file.examples, self.batch_size)
+    answers = extractor.predictions(self.squad_file.examples, self.batch_size)
     predictions = list(interruptible(answers))
     version_2 = extractor.decoder_options.version_2_with_negative
     return self._shown_scores(
       {p.qas_id: p.text for p in predictions},
       {p.qas_id: p.null_odds for p in predictions} if version_2 else None,
       {p.qas_id: [s.text for s in p.spans] for p in predictions},
-      extractor.head,
+      extractor,
     )
 
   def fingerprint(self, decoder_options):
@@ -61,7 +61,8 @@ class DevelopmentSet:
       "decoder": decoder,
     }
 
-  def _shown_scores(self, texts, null_odds, spans, head):
+  def _shown_scores(self, texts, null_odds, spans, extractor):
     scores = official_scores(self.squad_file, texts, null_odds)
     shown = {name: scores[name] for name in _SHOWN if name in scores}
-    return shown | head.development_scores(self.squad_file.examples, spans)
+    more = extractor.development_scores(self.squad_file.examples, spans)
+    return shown | more

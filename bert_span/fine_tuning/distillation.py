@@ -36,7 +36,7 @@ def check_teachers(extractor, teachers):
   def properties(one):
     tokenizer = one.preprocessor.tokenizer
     return {
-      "head (--head)": one.head.name,
+      "head (--head)": one.head_name,
       "vocabulary (start from an encoder with it)": tokenizer.vocabulary,
       "case (--do_lower_case)": tokenizer.do_lower_case,
       "window options (--max_seq_length, --doc_stride, --max_query_length)": (
@@ -67,23 +67,17 @@ def with_soft_labels(windows, teachers, temperature, path):
     soft = _soft_labels(windows, teachers, temperature)
     tf.io.gfile.makedirs(os.path.dirname(path))
     write_tensors(path, {**soft, _KEY: key})
-  widths = {name: values.shape[1] for name, values in soft.items()}
-  token_labels = windows.scheme.token_labels | widths
-  return dataclasses.replace(
-    windows,
-    labels=windows.labels | soft,
-    scheme=dataclasses.replace(windows.scheme, token_labels=token_labels),
-  )
+  return dataclasses.replace(windows, labels=windows.labels | soft)
 
 
-def distillation_loss_fn(head, loss, temperature, weight):
+def distillation_loss_fn(extractor, loss, temperature, weight):
   """The `loss_fn` of windows with soft labels, see the module."""
 
   def window_losses(model, batch):
-    inputs, labels = head.inputs_and_labels(batch)
+    inputs, labels = extractor.preprocessor.inputs_and_labels(batch)
     logits = model(inputs, training=True)
     hard = soft = 0.0
-    for name, shape in head.logits.items():
+    for name, shape in extractor.logits.items():
       soft_labels = batch[_label(name)]
       soft_labels = soft_labels if shape else soft_labels[..., 0]
       hard += loss.call(labels[name], logits[name])
@@ -95,7 +89,7 @@ def distillation_loss_fn(head, loss, temperature, weight):
 
 def teachers_digest(teachers):
   """SHA-256 of the weights of each of some extractors."""
-  return [arrays_sha256(teacher.model.weights) for teacher in teachers]
+  return [arrays_sha256(teacher.weights) for teacher in teachers]
 
 
 def _label(name):
@@ -122,7 +116,7 @@ def _soft_labels(windows, teachers, temperature):
   count, lengths = len(windows.token_ids), windows.lengths
   sums = {
     _label(name): np.zeros([count, *(shape or (1,))])
-    for name, shape in teachers[0].head.logits.items()
+    for name, shape in teachers[0].logits.items()
   }
   shown = {"desc": "Running the teachers", "unit": "WordPiece"}
   total = len(teachers) * count
@@ -151,8 +145,8 @@ def _outputs(windows, rows, teacher, temperature):
   is_passage = (batch["segment_ids"] == 1) & ~is_last
   tokens = windows.row_splits[rows, np.newaxis] + np.arange(length)
   probabilities = {}
-  heads = teacher.head.logits.items()
-  for (name, shape), values in zip(heads, logits, strict=True):
+  outputs = teacher.logits.items()
+  for (name, shape), values in zip(outputs, logits, strict=True):
     values = values / temperature
     if shape:  # [windows, length, tags]
       values = tf.nn.softmax(values).numpy() * is_passage[:, :, np.newaxis]

@@ -1,7 +1,9 @@
-"""Fine-tuning of a span model: examples in, trained weights out."""
+"""Fine-tuning of an extractor: examples in, trained weights out."""
 
 import dataclasses
+import itertools
 import os
+import tempfile
 
 from bert_span.data.labelled_windows import label_windows
 from bert_span.data.length_buckets import BucketedBatches
@@ -12,10 +14,49 @@ from bert_span.fine_tuning.distillation import (
   teachers_digest,
   with_soft_labels,
 )
+from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.squad.example import NOT_LOCATED, check_located
 from bert_span.storage.log import log_line
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
+from bert_span.training.run_folder import locked_folder
 from bert_span.training.strategy import own_folder
+
+
+def fine_tune(
+  extractor, examples, options=None, output_dir=None, teachers=None
+):
+  """Trains an extractor as run_squad does, and resumes exactly.
+
+  Unlike `fit` it has run_squad's update on any number of devices, one norm of
+  all gradients, batches of windows of similar length, and checkpoints from
+  which a run continues bit for bit.
+
+  Args:
+    extractor: `SpanExtractor` or `BioExtractor`.
+    examples: sequence of `SquadExample`. A span head learns the first answer
+      of each, none where `is_impossible`; a B/I/O head all annotators'.
+    options: `FineTuningOptions`; None takes run_squad's defaults.
+    output_dir: folder of checkpoints and event files, where a later call
+      with the same arguments resumes; None keeps none.
+    teachers: dict of names to extractors whose outputs are learned, too, see
+      fine_tuning/distillation.py.
+
+  Returns:
+    The number of steps of this call.
+
+  Raises:
+    ValueError: the examples, options or teachers do not fit the model.
+  """
+  options = options or FineTuningOptions()
+  _check_places(examples, extractor.preprocessor.every_annotator)
+  training_set = training_set_of(extractor, examples, options, bool(teachers))
+  with tempfile.TemporaryDirectory() as temporary:
+    folder = temporary if output_dir is None else output_dir
+    with locked_folder(folder):
+      return train_on(
+        extractor, training_set, options, folder, teachers=teachers
+      )
 
 
 def training_set_of(extractor, examples, options, has_teachers=False):
@@ -24,7 +65,6 @@ def training_set_of(extractor, examples, options, has_teachers=False):
   return label_windows(
     examples,
     extractor.preprocessor,
-    extractor.head.labels,
     options.annotator_labels,
     options.drop_answerless_windows,
     keep_unlabelled=has_teachers,
@@ -32,7 +72,7 @@ def training_set_of(extractor, examples, options, has_teachers=False):
 
 
 def batches_of(extractor, training_set, options):
-  """The `BucketedBatches` that `fine_tune` trains on."""
+  """The `BucketedBatches` that `train_on` trains on."""
   return BucketedBatches(
     training_set.windows,
     options.train_batch_size,
@@ -42,20 +82,34 @@ def batches_of(extractor, training_set, options):
   )
 
 
-def keras_batches(extractor, examples, options):
+def training_batches(extractor, examples, options):
   """The batches that `fine_tune` trains on, as keras.Model.fit takes them.
 
   Returns an endless tf.data.Dataset of pairs of dicts, by the names of the
   model's inputs and outputs: int32 [batch, seq_length]; and labels, int32
-  [batch], or for tag_logits float32 [batch, seq_length, 3]. See
-  docs/fine_tuning.md, "In Python".
+  [batch], or for tag_logits float32 [batch, seq_length, 3]. An extractor whose
+  preprocessor is None fits them, see docs/fine_tuning.md, "In Python".
   """
   training_set = training_set_of(extractor, examples, options)
-  batches = batches_of(extractor, training_set, options)
-  return batches.dataset(first_step=0).map(extractor.head.inputs_and_labels)
+  batches = batches_of(extractor, training_set, options).dataset(first_step=0)
+  return batches.map(extractor.preprocessor.inputs_and_labels)
 
 
-def fine_tune(
+def window_loss_fn(preprocessor, loss):
+  """A function of (model, batch) to the losses of `make_loss`, [batch].
+
+  `preprocessor` is the one of the batches, or its class.
+  """
+
+  def window_losses(model, batch):
+    inputs, labels = preprocessor.inputs_and_labels(batch)
+    logits = model(inputs, training=True)
+    return sum(loss.call(labels[name], logits[name]) for name in labels)
+
+  return window_losses
+
+
+def train_on(
   extractor,
   training_set,
   options,
@@ -65,12 +119,11 @@ def fine_tune(
   strategy=None,
   teachers=None,
 ):
-  """Trains an extractor's model on its `LabelledWindows`, in a locked folder.
+  """Trains an extractor on its `LabelledWindows`, in a locked folder.
 
   `fingerprint` has further JSON values that must not change within the run. For
   callbacks and strategy see `Trainer`. Returns the steps made by this call.
   """
-  model, head = extractor.model, extractor.head
   # What decides the batches and the loss; the trainer adds the rest.
   fingerprint = {
     **(fingerprint or {}),
@@ -82,10 +135,10 @@ def fine_tune(
     "num_examples": training_set.num_examples,
     "num_windows": len(training_set.windows),
     "windows_sha256": training_set.windows.digest(),
-    **head.fingerprint(options),
+    **extractor.fingerprint(options),
   }
-  loss, windows = head.make_loss(options), training_set.windows
-  loss_fn = head.loss_fn(loss)
+  loss, windows = extractor.make_loss(options), training_set.windows
+  loss_fn = window_loss_fn(extractor.preprocessor, loss)
   if teachers:
     check_teachers(extractor, teachers)
     log_line(f"Learning also from {', '.join(teachers)}.")
@@ -98,7 +151,7 @@ def fine_tune(
     }
     path = os.path.join(own_folder(strategy, output_dir), SOFT_LABELS_FILE)
     windows = with_soft_labels(windows, [*teachers.values()], temperature, path)
-    loss_fn = distillation_loss_fn(head, loss, temperature, weight)
+    loss_fn = distillation_loss_fn(extractor, loss, temperature, weight)
   training_set = training_set._replace(windows=windows)
   num_train_steps = options.num_train_steps(training_set.num_examples)
   num_warmup_steps = options.num_warmup_steps(num_train_steps)
@@ -119,9 +172,9 @@ def fine_tune(
     use_ema=options.ema_momentum > 0,
     ema_momentum=options.ema_momentum,
   )
-  table = model.backbone.token_embedding.embeddings.path
+  table = extractor.backbone.token_embedding.embeddings.path
   trainer = Trainer(
-    model,
+    extractor,
     loss_fn,
     optimizer,
     num_train_steps,
@@ -133,3 +186,16 @@ def fine_tune(
     unsummed_embeddings=[table] if options.clip_by_unsummed_embeddings else [],
   )
   return trainer.train(batches.dataset)
+
+
+def _check_places(examples, every_annotator):
+  """Refuses answers to learn that are not at their place in the passage."""
+  for example in examples:
+    learned = () if example.is_impossible else example.answers[:1]
+    if every_annotator:
+      # Labels leave out the spans that a reader could not locate.
+      spans = itertools.chain(*example.annotators)
+      learned = [span for span in spans if span.char_start != NOT_LOCATED]
+    for answer in learned:
+      place = f"question {example.qas_id}"
+      check_located(example.context, answer.text, answer.char_start, place)

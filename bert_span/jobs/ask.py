@@ -8,7 +8,8 @@ from typing import NamedTuple
 import tensorflow as tf
 import tqdm
 
-from bert_span.extractor import SpanExtractor
+from bert_span.extractors.extractor import Extractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.reporting.passages import marked_passage, one_line
 from bert_span.search.documents import read_passages
 from bert_span.search.passage_index import PassageIndex
@@ -50,8 +51,8 @@ def ask(model, context, questions, layout, **options):
   is_brief = is_single and len(context) <= _SHORT_PASSAGE
   if len(context) > _LONG_PASSAGE:
     log_line(f"Reading a passage of {len(context):,} characters ...")
-    if isinstance(extractor, SpanExtractor):
-      extractor.graph = extractor.make_graph(on_windows=_WindowsBar())
+    if isinstance(extractor, Extractor):
+      extractor.watch_windows(_WindowsBar())
   # Run eagerly, TensorFlow traces no function before it runs it.
   before = tf.config.functions_run_eagerly()
   tf.config.run_functions_eagerly(is_brief or before)
@@ -68,14 +69,9 @@ def ask_folder(model, search, questions, layout, **options):
   texts = [passage.text for passage in passages]
   index = PassageIndex(texts, search.search_index)
   extractor = SpanExtractor.from_preset(model, **options)
-  if not extractor.head.scores_ends:
-    raise ValueError(
-      f"{model} has a {extractor.head.name} head, whose answers cannot be "
-      "compared over passages. Use a model with a span head."
-    )
   for question in questions:
-    found = extractor.answer_over(question, texts, search.top_k, index)
-    best = [(passages[f.passage], f) for f in found[: layout.n_best]]
+    answers = extractor.answer_over(question, texts, search.top_k, index)
+    best = [(passages[a.passage], a) for a in answers[: layout.n_best]]
     _show_ranked(question, best, layout)
 
 
@@ -98,41 +94,25 @@ class _WindowsBar:
 def _show_answer(extractor, question, context, layout):
   """Prints the answer to a question on one passage."""
   example = SquadExample("question", question, context)
-  (prediction,) = extractor.predict([example])
-  head = extractor.head
+  (prediction,) = extractor.predictions([example])
+  columns = extractor.columns
   if layout.is_json:
-    fields = head.json_fields(prediction, layout.n_best)
+    fields = columns.json_answer(prediction, layout.n_best)
     print(json.dumps({"question": question, **fields}), flush=True)
     return
   if prediction.spans:
     answer = _marked_answer(prediction.spans, context)
   else:
-    answer = _no_answer(extractor, prediction)
-  entries = prediction.spans
-  if head.scores_ends:
-    entries = prediction.n_best[: layout.n_best]
+    reason = extractor.no_answer_reason(prediction, extractor.decoder_options)
+    answer = f"No answer: {reason}.\n"
   rows = [f"{'score':>9} {'probability':>12} {'characters':>13}  text"]
-  for entry in entries:
+  for entry in columns.listed(prediction, layout.n_best):
     place = f"{entry.char_start}-{entry.char_end}" if entry.text else "-"
     text = one_line(entry.text) or "(no answer)"
     rows.append(
       f"{entry.score:9.3f} {entry.probability:12.4f} {place:>13}  {text}"
     )
   layout.show(question, answer, rows)
-
-
-def _no_answer(extractor, prediction):
-  """Why there is no answer."""
-  options, null_odds = extractor.decoder_options, prediction.null_odds
-  if not extractor.head.scores_ends:
-    return f"No answer (null odds {null_odds:.3f}).\n"
-  if options.version_2_with_negative and any(e.text for e in prediction.n_best):
-    return (
-      "No answer: the model finds none in this passage (null odds "
-      f"{null_odds:.3f} above the threshold "
-      f"{options.null_score_diff_threshold:.3f}).\n"
-    )
-  return "No answer: no span of this passage is possible.\n"
 
 
 def _marked_answer(spans, context):

@@ -12,9 +12,8 @@ import numpy as np
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring import calibration, reliability, squad_scores
 from bert_span.answers.window_logits import WINDOW_SPECS, WindowDecoder
-from bert_span.extractor import SpanExtractor
-from bert_span.heads import find_head
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.extractor import extractor_class
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.presets import span_config
 from bert_span.reporting.score_table import format_calibration
 from bert_span.squad.reader import SquadFile, read_squad
@@ -34,7 +33,7 @@ class ScoredQuestions(NamedTuple):
 
   def decode(self, options):
     """List of `Prediction` with other `DecoderOptions`, of the same logits."""
-    decode = _decoder(SPAN_HEAD, options)
+    decode = _decoder(SpanExtractor, options)
     return [p for batch in self.batches for p in decode(batch)]
 
 
@@ -94,12 +93,12 @@ def score_questions(extractor, squad_file, batch_size):
       "--version_2_with_negative, or remove these questions."
     )
 
-  def keep(logits):
+  predictions = []
+  for logits in extractor.window_logits(examples, batch_size):
     # Only the columns that decoding needs stay in memory.
     windows = {name: logits.windows[name] for name in WINDOW_SPECS}
     batches.append(logits._replace(windows=windows))
-
-  predictions = list(extractor.predict(examples, batch_size, on_logits=keep))
+    predictions += extractor.decode(logits)
   return ScoredQuestions(squad_file, batches, predictions)
 
 
@@ -177,7 +176,7 @@ def _decoder_options(options):
       f"--model={model} has no {span_config.CONFIG_FILE}. Save it by "
       "SpanExtractor.save_to_preset."
     )
-  if not find_head(saved["head"]).scores_ends:
+  if not extractor_class(saved["head"]).has_joint_probability:
     raise ValueError(
       f"--model={model} has a {saved['head']} head. Only the probabilities of "
       "a span head have a temperature."

@@ -3,8 +3,7 @@
 import os
 import sys
 
-from bert_span.extractor import SpanExtractor
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import architecture_of
 from bert_span.presets import huggingface
 
@@ -16,26 +15,25 @@ def convert(model, output_dir, to="bert_span", **options):
       f"--output_dir={output_dir} exists. Give a new directory, or remove it."
     )
   extractor = SpanExtractor.from_preset(model, **options)
-  tokenizer, head = extractor.preprocessor.tokenizer, extractor.head.name
+  tokenizer = extractor.preprocessor.tokenizer
   if to == "huggingface":
-    if head != SPAN_HEAD.name:
+    if not extractor.transformers_task:
       raise ValueError(
-        f"{model} has a {head} head, which transformers has no class for. Only "
-        "models with a span head are written for it."
+        f"{model} has a {extractor.head_name} head, which transformers has no "
+        "class for. Only models with a span head are written for it."
       )
-    huggingface.save_huggingface(extractor.model, tokenizer, output_dir)
+    huggingface.save_huggingface(extractor, output_dir)
   else:
     extractor.save_to_preset(output_dir)
-  architecture = architecture_of(extractor.model.backbone)
+  architecture = architecture_of(extractor.backbone)
   kind = "byte pairs" if architecture.byte_pairs else "WordPieces"
   lower = "lower-cased" if tokenizer.do_lower_case else "cased"
   print(f"Architecture: {architecture.name}")
-  print(f"Parameters: {extractor.model.count_params():,}")
-  print(f"Head: {head}")
+  print(f"Parameters: {extractor.count_params():,}")
+  print(f"Head: {extractor.head_name}")
   print(f"Vocabulary: {len(tokenizer.vocabulary):,} {kind}, {lower}")
-  if head == SPAN_HEAD.name:
-    threshold = "none; --version_2_with_negative allows unanswerable questions"
-    if extractor.decoder_options.version_2_with_negative:
-      threshold = extractor.decoder_options.null_score_diff_threshold
-    print(f"Null threshold: {threshold}")
+  threshold = "none; --version_2_with_negative allows unanswerable questions"
+  if extractor.decoder_options.version_2_with_negative:
+    threshold = extractor.decoder_options.null_score_diff_threshold
+  print(f"Null threshold: {threshold}")
   print(f"Written: {output_dir}", file=sys.stderr)

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.client import device_lib
 
-from bert_span.fine_tuning.fine_tuner import batches_of
+from bert_span.fine_tuning.fine_tuner import batches_of, window_loss_fn
 from bert_span.lint.lint_report import PERCENTILES, length_summary
 from bert_span.modeling.encoder import encoder_config
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
@@ -72,7 +72,7 @@ def plan_devices(options, memory_gb=None):
 
 def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
   """Yields lines of text on what `fine_tune` would do, on a `DevicePlan`."""
-  windows, model = training_set.windows, extractor.model
+  windows, model = training_set.windows, extractor
   batches = batches_of(extractor, training_set, options)
   yield from _model_lines(model, plan)
   yield (
@@ -89,7 +89,7 @@ def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
   rows = _rows_per_replica(options, plan)
   longest = np.resize(np.argsort(windows.lengths)[::-1], rows)
   batch = windows.batch(longest, batches.padded_length(longest[:1]))
-  loss_fn = extractor.head.loss_fn(extractor.head.make_loss(options))
+  loss_fn = window_loss_fn(extractor.preprocessor, extractor.make_loss(options))
   yield from memory_lines(model, loss_fn, batch, options, plan)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from bert_span.answers.prediction_files import read_n_best, read_predictions
 from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.data.window_batches import window_batches
-from bert_span.extractor import SpanExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.reporting import report_page
 from bert_span.reporting.question_results import first_texts, question_results
 from bert_span.squad.reader import read_squad
@@ -36,12 +36,14 @@ def write_report(options, predict_file, window_options=None, verify=True):
   num_windows, windows = None, ()
   if model:
     extractor = SpanExtractor.from_preset(model, window_options, verify=verify)
-    if chosen and not extractor.head.scores_ends:
+    if chosen and not {"start_logits", "end_logits"} <= {*extractor.logits}:
       raise ValueError(
-        f"--question_id: a {extractor.head.name} head has no start and end "
+        f"--question_id: a {extractor.head_name} head has no start and end "
         "probabilities. Omit the flag."
       )
-    batches = window_batches(squad_file.examples, extractor.preprocessor)
+    batches = window_batches(
+      squad_file.examples, extractor.preprocessor.windows
+    )
     num_windows = [
       int(number)
       for batch, windows in batches

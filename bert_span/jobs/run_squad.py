@@ -12,15 +12,15 @@ from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.answers.window_logits import LogitsWriter
 from bert_span.data import training_records
-from bert_span.extractor import SpanExtractor
+from bert_span.extractors.extractor import Extractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.fine_tuning.development_set import DevelopmentSet
-from bert_span.fine_tuning.fine_tuner import fine_tune, training_set_of
+from bert_span.fine_tuning.fine_tuner import train_on, training_set_of
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.heads.answer_head import AnswerHead
-from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs.dry_run import fine_tuning_lines, plan_devices
 from bert_span.jobs.seed_runs import run_seeds
 from bert_span.jobs.training_options import RunOptions, SquadRunOptions
+from bert_span.presets.selection import selection_words
 from bert_span.presets.span_config import read_span_config
 from bert_span.reporting.score_table import format_bio_scores, format_scores
 from bert_span.squad.rules import prediction_examples, training_examples
@@ -30,7 +30,7 @@ from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
 from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.run_folder import RunFlags, locked_folder
-from bert_span.training.selection import ModelSelection, selection_words
+from bert_span.training.selection import ModelSelection
 from bert_span.training.strategy import (
   is_chief,
   num_workers,
@@ -49,10 +49,10 @@ class SquadRun(SquadRunOptions, RunOptions):
   """The steps of a run, in this order, and their inputs."""
 
   window_options: WindowOptions
-  decoder_options: DecoderOptions  # those of the head
+  decoder_options: DecoderOptions  # those of the extractor
   # Several seeds begin with its seed.
   fine_tuning_options: FineTuningOptions
-  head: AnswerHead = SPAN_HEAD
+  extractor_class: type[Extractor] = SpanExtractor
   train_file: str | None = None  # SQuAD file; None for `train_dataset`
   train_dataset: tuple | None = None  # (TFDS name, split, data_dir)
   predict_file: str | None = None  # questions; None for `predict_dataset`
@@ -154,7 +154,7 @@ def _train(run, questions, strategy):
     dev_set = DevelopmentSet(questions, run.predict_batch_size, run.selection)
     callbacks.append(
       ModelSelection(
-        dev_set.selection_options(run.decoder_options, run.head),
+        dev_set.selection_options(run.decoder_options, run.extractor_class),
         options.num_train_steps(training_set.num_examples),
         lambda: dev_set.scores(extractor, termination.interruptible),
         run.output_dir,
@@ -167,15 +167,15 @@ def _train(run, questions, strategy):
   if is_writer:
     callbacks.append(RunFlags(run.output_dir, run.run_flags))
   with locked_folder(run.output_dir, strategy, [MODEL_DIRECTORY]):
-    fine_tune(
+    train_on(
       extractor,
       training_set,
       options,
       run.output_dir,
-      callbacks,
-      {"initial_weights_sha256": digest},
-      strategy,
-      teachers,
+      callbacks=callbacks,
+      fingerprint={"initial_weights_sha256": digest},
+      strategy=strategy,
+      teachers=teachers,
     )
     if is_writer and not run.selection:
       extractor.save_to_preset(directory)
@@ -185,7 +185,7 @@ def _train(run, questions, strategy):
 
 def _training_inputs(run, strategy=None):
   """(`SpanExtractor`, `LabelledWindows`, `EncoderSource.weights_digest`)."""
-  options, labels = run.fine_tuning_options, run.head.labels
+  options = run.fine_tuning_options
   has_teachers = bool(run.teachers)
   data = (run.train_file, run.train_dataset)
   # Before the model is loaded, so that bad questions are reported first.
@@ -196,7 +196,7 @@ def _training_inputs(run, strategy=None):
     examples = training_examples(
       squad_file,
       run.version_2,
-      every_annotator=labels.every_annotator,
+      every_annotator=run.extractor_class.preprocessor_class.every_annotator,
       keep_unlabelled=has_teachers,
     )
     run.log_problems(squad_file)
@@ -208,12 +208,11 @@ def _training_inputs(run, strategy=None):
   if run.train_records:
     fingerprint = training_records.window_fingerprint(
       extractor.preprocessor,
-      labels,
       run.version_2,
       options.annotator_labels,
       options.drop_answerless_windows,
     )
-    training_set = records.read(fingerprint, labels)
+    training_set = records.read(fingerprint, extractor.preprocessor)
   else:
     training_set = training_set_of(extractor, examples, options, has_teachers)
   return extractor, training_set, digest
@@ -224,22 +223,27 @@ def _predict(run, squad_file):
   examples = prediction_examples(squad_file, run.version_2)
   run.log_problems(squad_file)
   extractor = _trained_extractor(run)
-  logits = LogitsWriter(run.head.logits) if run.write_logits else None
-  observer = run.head.make_observer(run.disagreement_questions)
-  observers = [each for each in (logits, observer) if each]
-  answers = extractor.predict(
-    examples,
-    run.predict_batch_size,
-    on_logits=lambda batch: [each.add(batch) for each in observers],
-  )
-  names = {"desc": "Predicting", "unit": "question"}
-  answers = tqdm.tqdm(answers, total=len(examples), disable=None, **names)
-  predictions = list(answers)
+  logits = LogitsWriter(extractor.logits) if run.write_logits else None
+  observer = extractor.make_observer(run.disagreement_questions)
+  predictions = []
+  with tqdm.tqdm(
+    desc="Predicting", unit="question", total=len(examples), disable=None
+  ) as bar:
+    for batch in extractor.window_logits(examples, run.predict_batch_size):
+      predictions += extractor.decode(batch)
+      for each in filter(None, (logits, observer)):
+        each.add(batch)
+      bar.update(len(batch.examples))
   others = observer.files() if observer else {}
   if logits:
     others[_LOGITS_FILE] = logits.content(run.window_options.max_seq_length)
   prediction_files.write_predictions(
-    run.output_dir, run.head, predictions, run.version_2, run.no_span, others
+    run.output_dir,
+    run.extractor_class,
+    predictions,
+    run.version_2,
+    run.no_span,
+    others,
   )
 
 
@@ -251,7 +255,7 @@ def _evaluate(run, squad_file):
     path = run.path(prediction_files.NULL_ODDS_FILE)
     null_odds = prediction_files.read_na_probs(path)
   scores = official_scores(squad_file, predictions, null_odds)
-  more = run.head.file_scores(run.output_dir, squad_file.examples)
+  more = run.extractor_class.file_scores(run.output_dir, squad_file.examples)
   write_json_atomically(run.path(_SCORES_FILE), {**scores, **more})
   print(format_scores(scores))
   if more:
@@ -260,44 +264,44 @@ def _evaluate(run, squad_file):
 
 
 def _extractor_of(run, loaded, needs_head=False):
-  """The extractor of a `LoadedEncoder`, with a new head unless it has one."""
-  has_head = run.head.weights_of(loaded) is not None
-  with_head = f", with its {run.head.name} head" if has_head else ""
+  """The extractor of a `LoadedPreset`, with a new head unless it has one."""
+  kind = run.extractor_class
+  has_head = kind.head_tensors(loaded) is not None
+  with_head = f", with its {kind.head_name} head" if has_head else ""
   log_line(f"Starting from {loaded.description}{with_head}.")
   if needs_head and not has_head:
     raise ValueError(
-      f"The model has no {run.head.name} head, so its answers would be random. "
-      "Fine-tune it with --do_train first, or give a fine-tuned model."
+      f"The model has no {kind.head_name} head, so its answers would be "
+      "random. Fine-tune it with --do_train first, or give a fine-tuned model."
     )
-  return SpanExtractor(
-    run.head.model_of(loaded, run.head_bias),
+  return kind.from_loaded(
+    loaded,
     loaded.vocabulary(run.source.vocab_file),
     run.source.lower_case(loaded),
     run.window_options,
     run.decoder_options,
-    run.fixed_length,
-    run.head,
+    fixed_length=run.fixed_length,
+    head_bias=run.head_bias,
   )
 
 
 def _trained_extractor(run):
   """The model of the output directory, else a fine-tuned source."""
-  directory = run.path(MODEL_DIRECTORY)
+  directory, kind = run.path(MODEL_DIRECTORY), run.extractor_class
   if tf.io.gfile.isdir(directory):
     saved = (read_span_config(directory) or {}).get("head")
-    if saved not in (None, run.head.name):
+    if saved not in (None, kind.head_name):
       raise ValueError(
         f"{directory} has a {saved} head: give --head={saved}, or another "
         "--output_dir."
       )
     log_line(f"Predicting with {directory}{selection_words(directory)}")
-    return SpanExtractor.from_preset(
+    return kind.from_preset(
       directory,
       run.window_options,
       run.decoder_options,
-      run.fixed_length,
-      run.head,
-      run.source.verify,
+      fixed_length=run.fixed_length,
+      verify=run.source.verify,
     )
   if tf.train.latest_checkpoint(run.output_dir):
     raise ValueError(

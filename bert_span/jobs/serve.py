@@ -3,7 +3,7 @@
 import os
 import sys
 
-from bert_span.extractor import SpanExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import local_server
 from bert_span.serving.signatures import ServedModel
 from bert_span.tflite import file as tflite_file

@@ -2,7 +2,7 @@
 
 import keras
 
-from bert_span.data.window_labels import NUM_TAGS
+from bert_span.modeling.tags import NUM_TAGS
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -26,9 +26,6 @@ class SpanHead(keras.layers.Layer):
   Source: Devlin et al. 2019, section 4.2; google-research/bert, run_squad.py,
   create_model (cls/squad/output_weights, output_bias).
   """
-
-  # The names of the outputs, in their order.
-  logit_names = ("start_logits", "end_logits")
 
   def __init__(self, use_bias=True, name="span_head", **kwargs):
     super().__init__(name=name, **{**kwargs, "dtype": "float32"})
@@ -70,8 +67,6 @@ class BioHead(keras.layers.Layer):
     float32 [batch, seq_length, 3], the logits in the order of TAGS.
   """
 
-  logit_names = ("tag_logits",)
-
   def __init__(self, name="tag_head", **kwargs):
     super().__init__(name=name, **{**kwargs, "dtype": "float32"})
     self.kernel = self.bias = None
@@ -89,3 +84,35 @@ class BioHead(keras.layers.Layer):
   def call(self, sequence_output):
     kernel = keras.ops.transpose(self.kernel)  # [hidden, 3]
     return keras.ops.matmul(sequence_output, kernel) + self.bias
+
+
+def named_logits(names, logits):
+  """Returns what a head gives, a tensor or a tuple of tensors, as a dict."""
+  logits = logits if isinstance(logits, tuple) else (logits,)
+  return dict(zip(names, logits, strict=True))
+
+
+def assign_head(head, tensors):
+  """Fills a head with named arrays; a missing bias becomes 0."""
+  weights = {weight.name: weight for weight in head.weights}
+  if "bias" in tensors and "bias" not in weights:
+    raise ValueError(
+      "The trained head has a bias, but the model has none. Use "
+      "--span_head_bias=true."
+    )
+  if getattr(head, "use_bias", False):
+    tensors = {"bias": keras.ops.zeros_like(head.bias), **tensors}
+  assign_weights(weights, tensors, f"the trained {head.name}")
+
+
+def assign_weights(variables, tensors, source):
+  """Fills all variables, a dict by name, with the arrays of those names."""
+  for name, variable in variables.items():
+    shape = list(tensors[name].shape) if name in tensors else None
+    if shape != list(variable.shape):
+      raise ValueError(
+        f"{name} of {source} has shape {shape}, but the model needs "
+        f"{list(variable.shape)}. Use the encoder and vocabulary of the head."
+      )
+  for name, variable in variables.items():
+    variable.assign(tensors[name])

@@ -7,7 +7,7 @@ are the rows of one matrix: a CPU computes product, bias and GELU as one op.
 import tensorflow as tf
 
 from bert_span.modeling.architectures import architecture_of
-from bert_span.modeling.span_model import named_logits
+from bert_span.modeling.heads import named_logits
 
 # KerasHub's score of padding before the softmax.
 _MASKED_SCORE = -1e9
@@ -115,15 +115,15 @@ class InferenceEncoder(tf.Module):
 
 
 class InferenceModel(tf.Module):
-  """A `SpanModel` that is not being trained; encoder: an `InferenceEncoder`."""
+  """An `Extractor` that is not trained; encoder: an `InferenceEncoder`."""
 
-  def __init__(self, model, encoder=None):
+  def __init__(self, extractor, encoder=None):
     super().__init__(name="inference_model")
-    self.logit_names = model.logit_names
-    self._encoder = encoder or InferenceEncoder(model.backbone)
-    self._head_variables = [weight.value for weight in model.head.weights]
+    self._encoder = encoder or InferenceEncoder(extractor.backbone)
+    self._head_variables = [weight.value for weight in extractor.head.weights]
+    head, names = extractor.head, tuple(extractor.logits)
     # A function, so that the layer itself is not tracked.
-    self._named_logits = lambda hidden: named_logits(model.head, hidden)
+    self._named_logits = lambda hidden: named_logits(names, head(hidden))
 
   def __call__(self, inputs):
     return self._named_logits(self._encoder(inputs))

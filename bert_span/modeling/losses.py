@@ -5,7 +5,7 @@ import math
 import keras
 from keras import ops
 
-from bert_span.data.window_labels import TAGS
+from bert_span.modeling.tags import TAGS
 
 # The weight of each end in the span loss.
 _END_WEIGHTS = {"mean": 0.5, "sum": 1.0}
@@ -18,7 +18,7 @@ class SpanLoss(keras.losses.Loss):
       position_loss(x, p) = -sum_i one_hot(p, seq_length)[i] * log_softmax(x)[i]
       loss = (position_loss(start) + position_loss(end)) / 2
 
-  A SpanModel has an output for each end: model.compile(loss=SpanLoss()) applies
+  A SpanExtractor has an output for each end: compile(loss=SpanLoss()) applies
   the loss to both and adds the results. As in run_squad, log_softmax runs over
   all positions, question and padding included, and a position outside adds 0.
 

@@ -55,7 +55,7 @@ class EncoderSource:
   )
 
   def load(self):
-    """Loads the encoder as a LoadedEncoder."""
+    """Loads the encoder as a LoadedPreset."""
     # Loads TensorFlow, which the options of a program must not do.
     from bert_span.presets.load_pretrained import load_original, load_pretrained
 
@@ -72,7 +72,7 @@ class EncoderSource:
     return load_original(self.bert_config_file, checkpoint)
 
   def weights_digest(self, loaded):
-    """SHA-256 of a LoadedEncoder's weights; None for random ones."""
+    """SHA-256 of a LoadedPreset's weights; None for random ones."""
     if not (self.preset or self.init_checkpoint):
       return None  # They follow from the seed.
     arrays = list(loaded.backbone.weights)
@@ -82,7 +82,7 @@ class EncoderSource:
     return arrays_sha256(arrays)
 
   def lower_case(self, loaded):
-    """Whether text is lower-cased for a LoadedEncoder."""
+    """Whether text is lower-cased for a LoadedPreset."""
     given, trained = self.do_lower_case, loaded.lower_case
     if None not in (given, trained) and given != trained:
       raise ValueError(

@@ -30,8 +30,8 @@ _USE_CONFIG = "Use the configuration file that came with these weights."
 
 
 @dataclasses.dataclass(frozen=True)
-class LoadedEncoder:
-  """An encoder with the weights of a source, and what that says about text."""
+class LoadedPreset:
+  """An encoder of a source, its trained heads, and what it says about text."""
 
   backbone: keras_hub.models.Backbone
   # Of trained heads: layer name ("span_head") -> weight name -> float array.
@@ -179,7 +179,7 @@ def load_encoder(config, shapes, read_tensor, possible_names, source):
 
 
 def load_tf1_checkpoint(config, checkpoint):
-  """Loads a path prefix such as .../bert_model.ckpt as a `LoadedEncoder`."""
+  """Loads a path prefix such as .../bert_model.ckpt as a `LoadedPreset`."""
   for ending in (".index", ".meta", ".data-00000-of-00001"):
     if checkpoint.endswith(ending):
       raise ValueError(
@@ -216,7 +216,7 @@ def load_tf1_checkpoint(config, checkpoint):
     if _HEAD_BIAS in shapes:
       head["bias"] = reader.get_tensor(_HEAD_BIAS)
   tensors = (shapes, reader.get_tensor, lambda name: [f"bert/{name}"])
-  return LoadedEncoder(
+  return LoadedPreset(
     load_encoder(config, *tensors, checkpoint),
     {"span_head": head} if head else {},
     description=f"the TensorFlow 1 checkpoint {checkpoint}",

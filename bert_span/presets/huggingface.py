@@ -13,7 +13,7 @@ from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import encoder_config, huggingface_config
 from bert_span.modeling.keras_internals import preset_file
 from bert_span.presets.encoder_weights import (
-  LoadedEncoder,
+  LoadedPreset,
   load_encoder,
   original_tensors,
 )
@@ -42,7 +42,7 @@ _MINILM_SHA256 = (
 
 
 def load_huggingface(directory):
-  """Loads a local directory as a `LoadedEncoder`, with its span head if any."""
+  """Loads a local directory as a `LoadedPreset`, with its span head if any."""
   config_path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(config_path)
   positions = values.get("position_embedding_type") or "absolute"
@@ -83,7 +83,7 @@ def load_huggingface(directory):
 
   tensors = (shapes, read_original, possible_names)
   vocabulary, lower_case = find_tokenizer(directory)
-  return LoadedEncoder(
+  return LoadedPreset(
     load_encoder(config, *tensors, directory),
     _read_head(files),
     vocabulary,
@@ -124,17 +124,18 @@ def huggingface_name(original_name, architecture=ARCHITECTURES["bert"]):
   return name.replace(".kernel", ".weight")
 
 
-def save_huggingface(model, tokenizer, directory):
-  """Writes a `SpanModel` for transformers' AutoModelForQuestionAnswering."""
-  backbone = model.backbone
+def save_huggingface(extractor, directory):
+  """Writes a `SpanExtractor` for AutoModelForQuestionAnswering."""
+  backbone, tokenizer = extractor.backbone, extractor.preprocessor.tokenizer
   class_name = type(backbone).__name__.removesuffix("Backbone")
-  weights = {weight.name: weight.numpy() for weight in model.head.weights}
+  class_name = f"{class_name}For{extractor.transformers_task}"
+  weights = {weight.name: weight.numpy() for weight in extractor.head.weights}
   head = {
     "qa_outputs.weight": weights["kernel"].T.copy(),  # [2, hidden]
     "qa_outputs.bias": weights.get("bias", np.zeros(2, np.float32)),
   }
   with unfinished_directory(directory) as unfinished:
-    write_model(unfinished, backbone, head, f"{class_name}ForQuestionAnswering")
+    write_model(unfinished, backbone, head, class_name)
     vocabulary = tokenizer.full_vocabulary
     save_tokenizer(unfinished, backbone, vocabulary, tokenizer.do_lower_case)
 

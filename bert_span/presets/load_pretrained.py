@@ -10,7 +10,7 @@ from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import build_encoder, read_bert_config
 from bert_span.presets import huggingface, model_directory
 from bert_span.presets.encoder_weights import (
-  LoadedEncoder,
+  LoadedPreset,
   load_tf1_checkpoint,
 )
 from bert_span.presets.span_config import EMBEDDED_NAMES, find_embedded_model
@@ -26,16 +26,16 @@ _KINDS = (
 
 
 def load_original(bert_config_file, init_checkpoint=""):
-  """A LoadedEncoder of the original's files; random weights by default."""
+  """A LoadedPreset of the original's files; random weights by default."""
   config = read_bert_config(bert_config_file)
   if init_checkpoint:
     return load_tf1_checkpoint(config, init_checkpoint)
   source = f"random weights, sizes from {bert_config_file}"
-  return LoadedEncoder(build_encoder(config), description=source)
+  return LoadedPreset(build_encoder(config), description=source)
 
 
 def load_pretrained(preset, verify=True):
-  """The LoadedEncoder of a directory or name, see `EncoderSource.preset`.
+  """The LoadedPreset of a directory or name, see `EncoderSource.preset`.
 
   A preset is any path of tf.io.gfile, or a name or handle that KerasHub knows.
   """
@@ -73,7 +73,7 @@ def _load_directory(directory, verify):
         model_directory.check_checksums(local)
       heads = model_directory.read_heads(local)
       kind = "model bert_span trained" if heads else "KerasHub preset"
-      loaded = LoadedEncoder(
+      loaded = LoadedPreset(
         model_directory.load_backbone(local),
         heads,
         *model_directory.find_tokenizer(local),
@@ -129,4 +129,4 @@ def _load_by_name(preset):
   except ValueError as error:
     raise ValueError(f"{preset}: {error}. Use another preset.") from error
   description = f"the preset {preset}"
-  return LoadedEncoder(backbone, {}, vocabulary, lower_case, description)
+  return LoadedPreset(backbone, {}, vocabulary, lower_case, description)

@@ -47,30 +47,28 @@ _OWN_FIELDS = "attention_dropout", "activation", "layer_norm_epsilon"
 _PACKED_SIZE = 2**22
 
 
-def save_span_model(model, directory, half_precision=False):
-  """Writes the encoder and the head of a SpanModel into a local directory."""
-  if not model.head.name.endswith("_head"):
-    raise ValueError(
-      f'The name of a head must end in "_head". Received: {model.head.name!r}'
-    )
-  directory = os.fspath(directory)
-  os.makedirs(directory, exist_ok=True)
-  save_backbone(model.backbone, directory)
-  if half_precision:
-    halve_weights(os.path.join(directory, WEIGHTS_FILE))
-  write_tensors(
-    os.path.join(directory, model.head.name + _EXTENSION),
-    {weight.name: weight.numpy() for weight in model.head.weights},
-  )
-
-
-def save_backbone(backbone, directory):
+def save_backbone(backbone, directory, half_precision=False):
   """Writes an encoder of `build_encoder` into a local directory."""
+  os.makedirs(directory, exist_ok=True)
   backbone.save_to_preset(directory)
   path = os.path.join(directory, CONFIG_FILE)
   config = encoder.encoder_config(backbone)
   own = {name: getattr(config, name) for name in _OWN_FIELDS}
   write_json_atomically(path, {**read_json_object(path), _OWN_KEY: own})
+  if half_precision:
+    halve_weights(os.path.join(directory, WEIGHTS_FILE))
+
+
+def save_head(head, directory):
+  """Writes a head, a Keras layer, into a local directory."""
+  if not head.name.endswith("_head"):
+    raise ValueError(
+      f'The name of a head must end in "_head". Received: {head.name!r}'
+    )
+  write_tensors(
+    os.path.join(directory, head.name + _EXTENSION),
+    {weight.name: weight.numpy() for weight in head.weights},
+  )
 
 
 def halve_weights(path):
@@ -235,7 +233,7 @@ def _count_numbers(weights_path):
 
 
 def read_heads(directory):
-  """The trained heads in a local directory, as `LoadedEncoder` has them."""
+  """The trained heads in a local directory, as `LoadedPreset` has them."""
   return {
     name.removesuffix(_EXTENSION): read_tensors(os.path.join(directory, name))
     for name in _head_files(directory)

@@ -12,7 +12,7 @@ import os
 
 import tensorflow as tf
 
-from bert_span.modeling.span_model import assign_weights
+from bert_span.modeling.heads import assign_weights
 from bert_span.presets import huggingface, model_directory
 from bert_span.presets.encoder_weights import original_tensors
 from bert_span.storage import atomic_file

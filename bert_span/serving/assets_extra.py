@@ -47,13 +47,13 @@ def write_model_card(
   directory, name, extractor, steps, dtype, verified, source
 ):
   """Writes model_card.json and README.md, see `export_saved_model`."""
-  backbone = extractor.model.backbone
+  backbone = extractor.backbone
   preprocessor = extractor.preprocessor
   card = {
     "name": name,
-    "signatures": _signatures(directory, extractor.head),
+    "signatures": _signatures(directory, extractor),
     "options": {
-      "head": extractor.head.name,
+      "head": extractor.head_name,
       **dataclasses.asdict(extractor.window_options),
       **dataclasses.asdict(extractor.decoder_options),
       **dataclasses.asdict(steps),
@@ -106,13 +106,14 @@ def training_run(model):
   return run
 
 
-def _signatures(directory, head):
-  """Describes the signatures of a SavedModel by the guides of its head."""
+def _signatures(directory, extractor):
+  """Describes the signatures of a SavedModel by the table of its columns."""
+  answers = extractor.columns.descriptions
   outputs = {
-    signatures.SERVING_DEFAULT: head.served_guide,
-    signatures.LOGITS: head.logits_guide,
-    signatures.EXAMPLES: head.served_guide,
-    signatures.CLASSIFY: head.classes_guide,
+    signatures.SERVING_DEFAULT: answers,
+    signatures.LOGITS: extractor.logits_descriptions,
+    signatures.EXAMPLES: answers,
+    signatures.CLASSIFY: extractor.columns.classes,
   }
 
   def described(tensors, descriptions):

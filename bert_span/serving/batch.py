@@ -20,7 +20,7 @@ import functools
 
 import numpy as np
 
-from bert_span.extractor import SpanExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 
 # The columns of an answer and their types in Spark.
 ANSWER_TYPE = (

@@ -22,13 +22,13 @@ class ServedModel(tf.Module):
   A served answer is the extractor's, with one exception: a question without a
   single WordPiece gets no answer here.
 
-  `AnswerHead.served_guide` describes the outputs: columns [batch] or
+  `Extractor.columns` describes the outputs: columns [batch] or
   [batch, n], scores in float32. With a span head n is n_best_size, and one
   more with version_2_with_negative; with a B/I/O head it is the largest
   span_count of the batch, and at least 1. Padding is "", 0 and False.
 
   Args:
-    extractor: `SpanExtractor`.
+    extractor: an `Extractor`.
     steps: `StepOptions`; None takes those of this machine.
 
   Attributes:
@@ -42,20 +42,21 @@ class ServedModel(tf.Module):
         "max_query_length must be at least 1 WordPiece to serve a model. "
         f"Received: {extractor.window_options.max_query_length}."
       )
-    head = extractor.head
     graph = extractor.make_graph(steps)
-    options = extractor.decoder_options
+    outputs, served_classes = extractor.columns, extractor.served_classes
+    num_entries = extractor.num_entries(extractor.decoder_options)
+    logit_names = tuple(extractor.logits)
 
     @tf.function(input_signature=[_STRINGS, _STRINGS], autograph=False)
     def answer(question, context):
       most = tf.constant(graph.steps.max_windows_per_step)
       columns = graph.columns(question, context, most, answer_blank=False)
-      return _with_bytes(head.served_columns(options, columns), context)
+      return served_columns(outputs, columns, context, num_entries)
 
     @tf.function(input_signature=[_ROWS] * 3, autograph=False)
     def logits(input_ids, input_mask, segment_ids):
       values = graph.encode(input_ids, input_mask, segment_ids)
-      return dict(zip(head.logits, values, strict=True))
+      return dict(zip(logit_names, values, strict=True))
 
     @tf.function(input_signature=[_STRINGS], autograph=False)
     def answer_examples(examples):
@@ -65,7 +66,7 @@ class ServedModel(tf.Module):
 
     @tf.function(input_signature=[_STRINGS], autograph=False)
     def classify(inputs):
-      classes, scores = head.served_classes(answer_examples(inputs))
+      classes, scores = served_classes(answer_examples(inputs))
       # The names that TensorFlow Serving's classification service looks for.
       return {"classes": classes, "scores": scores}
 
@@ -120,16 +121,41 @@ def byte_offsets(texts, char_offsets):
   return found
 
 
-def _with_bytes(columns, contexts):
-  """A head's columns with byte offsets, under their served types and shapes."""
-  names = [n for n in columns if n.endswith(("char_start", "char_end"))]
-  in_bytes = byte_offsets(contexts, [columns[name] for name in names])
-  served = dict(columns)
-  for name, values in zip(names, in_bytes, strict=True):
-    served[name.replace("char", "byte")] = values
-  for name, values in served.items():
-    if values.dtype == tf.float64:  # The decoder's; float32 suffices for users.
-      values = tf.cast(values, tf.float32)
+def served_columns(table, decoded, contexts, num_entries=None):
+  """The served columns of an answer, of a decoder's columns.
+
+  Args:
+    table: `AnswerColumns`.
+    decoded: dict of a decoder's columns, [batch] or [batch, n].
+    contexts: string [batch].
+    num_entries: n, None if it depends on the batch.
+  """
+  places = [
+    c for c in table.served if c.attribute in ("char_start", "char_end")
+  ]
+  in_bytes = byte_offsets(
+    contexts, [decoded[column.decoded] for column in places]
+  )
+  values = {
+    column.name.replace("char", "byte"): offsets
+    for column, offsets in zip(places, in_bytes, strict=True)
+  }
+  served = {}
+  for column in table.served:
+    if column.decoded:
+      value = decoded[column.decoded]
+    elif column.attribute == "is_answerable":
+      prefix = column.name.removesuffix("is_answerable")
+      ends, starts = (
+        decoded[f"{prefix}char_end"],
+        decoded[f"{prefix}char_start"],
+      )
+      value = ends > starts
+    else:
+      value = values[column.name]
+    # The decoder's scores are float64; float32 suffices for users.
+    value = tf.cast(value, column.type) if column.type != "string" else value
     # The batch is free, even where the decoder's ops would fix it.
-    served[name] = tf.ensure_shape(values, [None, *values.shape[1:]])
+    shape = [None, num_entries] if column in table.entry else [None]
+    served[column.name] = tf.ensure_shape(value, shape)
   return served

@@ -126,6 +126,16 @@ def locate_answer(context: str, text: str, char_start: int) -> tuple[int, str]:
   return starts[0], f"{stated}; it is at {starts[0]}"
 
 
+def check_located(context, text, char_start, place):
+  """Raises ValueError unless an answer is at its offset; `place` names it."""
+  if char_start < 0 or not text or not context.startswith(text, char_start):
+    raise ValueError(
+      f"{place}: the answer {shortened(text)} is not at char_start "
+      f"{char_start} of its passage. Correct the offset, in characters, or "
+      "remove the question."
+    )
+
+
 def _touched_words(context, first, end):
   """Widens [first, end) to whole words; a blank is in the word before it."""
   if not 0 <= first < len(context):

@@ -2,13 +2,12 @@
 
 import dataclasses
 import math
-import os
 from collections.abc import Callable
 
 import tensorflow as tf
 
+from bert_span.presets.selection import read_selection
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.storage.files import read_json
 from bert_span.storage.log import log_line
 from bert_span.training.callbacks import Callback, EvaluationInterrupted
 from bert_span.training.checkpoints import JsonState
@@ -17,7 +16,6 @@ from bert_span.training.progress import write_scalars
 from bert_span.training.strategy import is_chief, own_folder
 
 EVALUATIONS_FILE = "evaluations.json"
-SELECTION_FILE = "selection.json"
 
 
 @dataclasses.dataclass(eq=False)
@@ -115,36 +113,3 @@ class ModelSelection(Callback):
     words = ", ".join(f"{name} {score:.5g}" for name, score in scores.items())
     best_words = ", the best so far" if is_best else ""
     log_line(f"Evaluation at step {step}: {words}{best_words}")
-
-
-def write_selection(directory, selection):
-  """Writes selection.json, a dict of step, metric, scores; None removes it."""
-  path = os.path.join(directory, SELECTION_FILE)
-  if selection is not None:
-    write_json_atomically(path, selection)
-  elif tf.io.gfile.exists(path):
-    tf.io.gfile.remove(path)
-
-
-def read_selection(directory):
-  """Reads selection.json; None for a model not chosen by a score."""
-  path = os.path.join(os.fspath(directory), SELECTION_FILE)
-  if not tf.io.gfile.exists(path):
-    return None
-  try:
-    selection = read_json(path)
-    return {name: selection[name] for name in ("step", "metric", "scores")}
-  except (ValueError, KeyError, TypeError) as error:
-    raise ValueError(
-      f"{path}: not the selection.json of a model ({error}). Remove the file."
-    ) from error
-
-
-def selection_words(directory):
-  """How a model was chosen: ", the best by f1: step 300, f1 72.27" or ""."""
-  selection = read_selection(directory)
-  if selection is None:
-    return ""
-  metric, step = selection["metric"], selection["step"]
-  score = selection["scores"][metric]
-  return f", the best by {metric}: step {step}, {metric} {score:.5g}"

@@ -29,7 +29,8 @@ from bert_span.answers.prediction_files import (
   write_predictions,
   write_rows,
 )
-from bert_span.heads import BIO_HEAD, SPAN_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 
 _OPTIONS = DecoderOptions(n_best_size=2, version_2_with_negative=True)
 # "\ud800" is a lone surrogate, as a JSON escape can hold: U+FFFD for ops.
@@ -58,7 +59,7 @@ def _read(folder):
 
 
 def test_files_have_the_original_s_format(tmp_path, predictions):
-  write_predictions(tmp_path, SPAN_HEAD, predictions, True)
+  write_predictions(tmp_path, SpanExtractor, predictions, True)
   files = _read(tmp_path)
   assert sorted(files) == _SPAN_FILES
   text = (tmp_path / "predictions.json").read_text()
@@ -86,12 +87,12 @@ def test_files_have_the_original_s_format(tmp_path, predictions):
 def test_a_full_disk_leaves_all_old_files(
   tmp_path, predictions, monkeypatch, syncs
 ):
-  write_predictions(tmp_path, SPAN_HEAD, predictions, True)
+  write_predictions(tmp_path, SpanExtractor, predictions, True)
   old = _read(tmp_path)
   results = [*[None] * syncs, OSError("disk full")]
   monkeypatch.setattr(os, "fsync", mock.Mock(side_effect=results))
   with pytest.raises(OSError, match="disk full"):
-    write_predictions(tmp_path, SPAN_HEAD, predictions[:1], True)
+    write_predictions(tmp_path, SpanExtractor, predictions[:1], True)
   assert _read(tmp_path) == old
 
 
@@ -99,7 +100,7 @@ def test_a_full_disk_leaves_all_old_files(
 def test_a_kill_never_leaves_files_of_two_runs(
   tmp_path, predictions, monkeypatch, kill_at
 ):
-  write_predictions(tmp_path, SPAN_HEAD, predictions, True)
+  write_predictions(tmp_path, SpanExtractor, predictions, True)
   calls = []
 
   def killed_at(call):
@@ -115,7 +116,7 @@ def test_a_kill_never_leaves_files_of_two_runs(
   for name in ("remove", "replace"):
     monkeypatch.setattr(os, name, killed_at(getattr(os, name)))
   with contextlib.suppress(KeyboardInterrupt):
-    write_predictions(tmp_path, SPAN_HEAD, predictions[:1], True)
+    write_predictions(tmp_path, SpanExtractor, predictions[:1], True)
   assert len(calls) >= min(kill_at + 1, 6)
   left = _read(tmp_path)
   is_new = [list(content) == ["z"] for content in left.values()]
@@ -125,9 +126,9 @@ def test_a_kill_never_leaves_files_of_two_runs(
 
 
 def test_files_of_an_earlier_run_do_not_stay(tmp_path, predictions, capsys):
-  write_predictions(tmp_path, SPAN_HEAD, predictions, True)
+  write_predictions(tmp_path, SpanExtractor, predictions, True)
   (tmp_path / "notes.json").write_text("{}")
-  write_predictions(tmp_path, SPAN_HEAD, predictions, False)
+  write_predictions(tmp_path, SpanExtractor, predictions, False)
   names = ["nbest_predictions.json", "notes.json", "predictions.json"]
   assert sorted(_read(tmp_path)) == names
   assert str(tmp_path / "null_odds.json") in capsys.readouterr().err
@@ -135,7 +136,7 @@ def test_files_of_an_earlier_run_do_not_stay(tmp_path, predictions, capsys):
   al, best = Answer("Al", 0, 2, 0.5, 0.25), Answer("\ud800b", 3, 5, 0.75, 0.5)
   found = Prediction("z", *best, -1.5, (best, al), (al, best))
   nothing = Prediction("a", "", 0, 0, 0.0, 1.0, 1e6, (), ())
-  write_predictions(tmp_path, BIO_HEAD, [found, nothing], True)
+  write_predictions(tmp_path, BioExtractor, [found, nothing], True)
   spans = [al._asdict(), best._asdict()]
   assert _read(tmp_path) == {
     "notes.json": {},
@@ -238,7 +239,7 @@ def test_of_equal_ids_the_last_counts_and_the_file_is_named(tmp_path, capsys):
 
 def test_rows_are_lines_or_columns_whatever_they_hold(tmp_path, predictions):
   found, nothing = predictions
-  row = answer_row(_EXAMPLES[0], found, SPAN_HEAD)
+  row = answer_row(_EXAMPLES[0], found, SpanExtractor)
   assert list(row.items()) == [
     *(("id", "z"), ("answer", "\ud800b"), ("char_start", 3), ("char_end", 5)),
     *(("score", 9.0), ("probability", found.probability), ("null_odds", -6.0)),
@@ -246,7 +247,7 @@ def test_rows_are_lines_or_columns_whatever_they_hold(tmp_path, predictions):
   path = tmp_path / "a.jsonl"
   write_rows(path, [row, row], "jsonl")
   assert [json.loads(line) for line in path.open()] == [row, row]
-  empty_row = answer_row(_EXAMPLES[1], nothing, SPAN_HEAD, n_best=2)
+  empty_row = answer_row(_EXAMPLES[1], nothing, SpanExtractor, n_best=2)
   assert list(empty_row.values())[1:4] == ["", None, None]
   (entry,) = empty_row["n_best"]
   assert (entry["text"], entry["char_start"]) == ("", None)

@@ -11,7 +11,7 @@ from bert_span.answers.window_logits import (
   SavedLogits,
   WindowLogits,
 )
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import write_files
 
@@ -41,12 +41,12 @@ def _saved(tmp_path, **replaced):
 
 
 def _content(max_seq_length=5):
-  writer = LogitsWriter(SPAN_HEAD.logits)
+  writer = LogitsWriter(SpanExtractor.logits)
   for examples, windows, *logits in (
     (_EXAMPLES, _WINDOWS, _START, _END),
     (_OTHER, _OTHER_WINDOWS, _START[:1, :2], _START[:1, :2] + 1),
   ):
-    logits = dict(zip(SPAN_HEAD.logits, logits, strict=True))
+    logits = dict(zip(SpanExtractor.logits, logits, strict=True))
     writer.add(WindowLogits(examples, windows, logits))
   return writer.content(max_seq_length)
 
@@ -66,7 +66,7 @@ def test_file_holds_all_windows_padded_to_the_longest():
 def test_written_logits_are_taken_in_any_order(tmp_path, remote):
   folder = "ram://logits_file_test" if remote else str(tmp_path)
   (path,), _ = write_files(folder, {"l.npz": _content(max_seq_length=3)})
-  saved = SavedLogits(path, SPAN_HEAD.logits)
+  saved = SavedLogits(path, SpanExtractor.logits)
   rows = [2, 0, 1]
   windows = {name: value[rows] for name, value in _WINDOWS.items()}
   start, end = saved.take(_EXAMPLES, windows).values()
@@ -90,7 +90,7 @@ def test_flipped_bits_are_one_clear_error_or_change_only_logits(tmp_path):
     damaged[place] ^= 1 << rng.integers(8)
     path.write_bytes(damaged)
     try:
-      SavedLogits(path, SPAN_HEAD.logits)
+      SavedLogits(path, SpanExtractor.logits)
     except ValueError as error:
       assert str(path) in str(error)
 
@@ -105,14 +105,14 @@ def test_flipped_bits_are_one_clear_error_or_change_only_logits(tmp_path):
   ],
 )
 def test_ids_of_all_types_are_found(tmp_path, ids, of_examples):
-  saved = SavedLogits(_saved(tmp_path, qas_id=ids), SPAN_HEAD.logits)
+  saved = SavedLogits(_saved(tmp_path, qas_id=ids), SpanExtractor.logits)
   examples = [SquadExample(qas_id, "?", "x") for qas_id in of_examples]
   found = saved.take(examples, _WINDOWS)["start_logits"]
   np.testing.assert_array_equal(found, _START)
 
 
 def test_windows_that_are_not_in_the_file_are_refused(tmp_path):
-  saved = SavedLogits(_saved(tmp_path), SPAN_HEAD.logits)
+  saved = SavedLogits(_saved(tmp_path), SpanExtractor.logits)
   for replaced, message in (
     ({"doc_span_index": np.array([0, 0, 2])}, "window 2 of question 日本"),
     # Windows of another length, and tokens without a logit.
@@ -142,7 +142,7 @@ def test_arrays_that_do_not_fit_are_one_clear_error(
 ):
   path = _saved(tmp_path, **replaced)
   with pytest.raises(ValueError, match=message) as error:
-    SavedLogits(path, SPAN_HEAD.logits)
+    SavedLogits(path, SpanExtractor.logits)
   assert str(path) in str(error.value)
 
 
@@ -154,4 +154,4 @@ def test_what_is_no_file_of_logits_is_refused(tmp_path):
   (tmp_path / "cut").write_bytes(whole[:-100])
   for name in ("empty", "cut", "array.npy", "lacking.npz"):
     with pytest.raises(ValueError, match=name):
-      SavedLogits(tmp_path / name, SPAN_HEAD.logits)
+      SavedLogits(tmp_path / name, SpanExtractor.logits)

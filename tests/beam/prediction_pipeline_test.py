@@ -23,8 +23,8 @@ from bert_span.beam import prediction_pipeline
 from bert_span.beam.answering import AnswerSource
 from bert_span.beam.question_files import QuestionFile
 from bert_span.beam.shards import AnswerShards
-from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import SquadExample
 
 pytestmark = pytest.mark.large
@@ -75,15 +75,15 @@ def contents_of(directory):
 
 
 @pytest.mark.parametrize(
-  ("head", "format"), [(SPAN_HEAD, "jsonl"), (BIO_HEAD, "parquet")]
+  ("kind", "format"), [(SpanExtractor, "jsonl"), (BioExtractor, "parquet")]
 )
-def test_answers_are_those_of_the_extractor(head, format, tmp_path):
+def test_answers_are_those_of_the_extractor(kind, format, tmp_path):
   """Of a SavedModel, and of a model directory."""
-  extractor = shared_extractor(version_2=True, head=head)
-  if head is SPAN_HEAD:
-    directory, _ = exported_model(head)
+  extractor = shared_extractor(version_2=True, kind=kind)
+  if kind is SpanExtractor:
+    directory, _ = exported_model(kind)
   else:
-    directory = str(shared_model(version_2=True, head=head))
+    directory = str(shared_model(version_2=True, kind=kind))
   examples = examples_of(70)  # two batches
   files = [
     write_json_lines(tmp_path / "a.jsonl", examples[:30]),
@@ -95,8 +95,8 @@ def test_answers_are_those_of_the_extractor(head, format, tmp_path):
   rows = (
     rows_in(out) if format == "jsonl" else parquet.read_table(out).to_pylist()
   )
-  answers = zip(examples, extractor.predict(examples), strict=True)
-  expected = {e.qas_id: answer_row(e, found, head, 3) for e, found in answers}
+  answers = zip(examples, extractor.predictions(examples), strict=True)
+  expected = {e.qas_id: answer_row(e, found, kind, 3) for e, found in answers}
   assert len(rows) == len(expected) == 70
   for row in rows:
     wanted = expected.pop(row["id"])

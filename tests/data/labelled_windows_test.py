@@ -4,11 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
+from bert_span.data.bio_preprocessor import BioPreprocessor
 from bert_span.data.labelled_windows import Skipped, label_windows
-from bert_span.data.window_labels import BIO_LABELS, SPAN_LABELS
 from bert_span.squad.example import Answer
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", "a", "b", "c", "d", "e"]
@@ -21,21 +20,18 @@ _LONG = SquadExample("long", "q", "a b c d e", (Answer("d", 6),))
 _SHORT = SquadExample("short", "q", "b", (Answer("b", 0), Answer("none", -1)))
 _IMPOSSIBLE = SquadExample("no", "q", "a b c d", (), is_impossible=True)
 _WITHOUT_TOKEN = SquadExample("zero", "q", "a \u200b b", (Answer("\u200b", 2),))
-_of_both_heads = pytest.mark.parametrize("labels", [SPAN_LABELS, BIO_LABELS])
+_OPTIONS = WindowOptions(7, 2, 1)
+_SPAN = SpanPreprocessor(_VOCABULARY, options=_OPTIONS)
+_BIO = BioPreprocessor(_VOCABULARY, options=_OPTIONS)
+_of_both_heads = pytest.mark.parametrize("preprocessor", [_SPAN, _BIO])
 
 
 @pytest.fixture(scope="module")
-def preprocessor():
-  layer = SpanPreprocessor(_VOCABULARY, options=WindowOptions(7, 2, 1))
-  return tf.function(layer, reduce_retracing=True)
-
-
-@pytest.fixture(scope="module")
-def both_windows(preprocessor):
+def both_windows():
   """The labelled windows of two examples, for a span and for a B/I/O head."""
   labelled = [
-    label_windows([_LONG, _SHORT], preprocessor, labels)
-    for labels in (SPAN_LABELS, BIO_LABELS)
+    label_windows([_LONG, _SHORT], preprocessor)
+    for preprocessor in (_SPAN, _BIO)
   ]
   assert [each[1:] for each in labelled] == [(2, (0, []))] * 2
   return [each.windows for each in labelled]
@@ -75,18 +71,18 @@ def test_a_batch_is_padded_and_in_the_order_asked_for(both_windows):
 
 @_of_both_heads
 def test_windows_without_the_answer_are_dropped_of_answerable_questions_only(
-  preprocessor, labels
+  preprocessor,
 ):
   found = label_windows(
-    [_LONG, _IMPOSSIBLE, _SHORT], preprocessor, labels, drop_answerless=True
+    [_LONG, _IMPOSSIBLE, _SHORT], preprocessor, drop_answerless=True
   )
   assert found.skipped == (1, [])  # the first of _LONG
   assert found.windows.has_answer.tolist() == [True, False, False, True]
   assert found.windows.token_ids[3] == _C
   # The answers of an impossible question are not learned.
-  if labels is SPAN_LABELS:
+  if preprocessor is _SPAN:
     example = SquadExample("no", "q", "a b", (Answer("a", 0),), True)
-    found = label_windows([example], preprocessor, labels, drop_answerless=True)
+    found = label_windows([example], preprocessor, drop_answerless=True)
     assert found.windows.labels["end_positions"].tolist() == [0]
     assert found.skipped == (0, [])
 
@@ -94,12 +90,10 @@ def test_windows_without_the_answer_are_dropped_of_answerable_questions_only(
 @_of_both_heads
 @pytest.mark.parametrize("drop_answerless", [False, True])
 def test_a_question_whose_answer_has_no_token_is_skipped_and_named(
-  preprocessor, labels, drop_answerless
+  preprocessor, drop_answerless
 ):
   examples = [_SHORT, _WITHOUT_TOKEN, _IMPOSSIBLE]
-  found = label_windows(
-    examples, preprocessor, labels, drop_answerless=drop_answerless
-  )
+  found = label_windows(examples, preprocessor, drop_answerless=drop_answerless)
   assert found.skipped == (0, ["zero"])
   assert found.windows.has_answer.tolist() == [True, False, False]
 
@@ -110,12 +104,10 @@ def test_skipped_data_are_reported():
   assert "4 questions" in questions and "first: a, b, c)" in questions
 
 
-def test_batches_of_examples_are_joined_in_order(preprocessor):
+def test_batches_of_examples_are_joined_in_order():
   # Three batches, which differ in padding.
   examples = [_SHORT] * 70 + [_LONG] * 80
-  windows, *_ = label_windows(
-    examples, preprocessor, SPAN_LABELS, drop_answerless=True
-  )
+  windows, *_ = label_windows(examples, _SPAN, drop_answerless=True)
   assert windows.labels["start_positions"].tolist() == [3] * 70 + [4] * 80
   assert windows.lengths.tolist() == [5] * 70 + [7] * 80
 
@@ -123,17 +115,17 @@ def test_batches_of_examples_are_joined_in_order(preprocessor):
 @_of_both_heads
 @pytest.mark.parametrize("context", [" ", "a \u200b b"])
 def test_examples_without_a_window_to_train_on_are_an_error(
-  preprocessor, labels, context
+  preprocessor, context
 ):
   example = SquadExample("1", "q", context, (Answer("\u200b", 2),))
   with pytest.raises(ValueError, match=r"1 training examples.*--train_file"):
-    label_windows([example], preprocessor, labels)
+    label_windows([example], preprocessor)
 
 
-def test_annotator_labels_are_passed_on(preprocessor):
+def test_annotator_labels_are_passed_on():
   annotations = ((Answer("a", 0),), (Answer("b", 2),))
   example = SquadExample("1", "q", "a b", annotations=annotations)
-  found = label_windows([example], preprocessor, BIO_LABELS, "first")
+  found = label_windows([example], _BIO, "first")
   tags = found.windows.labels["tag_labels"][3:5]
   np.testing.assert_array_equal(tags, [_BEGIN, _OUTSIDE])
 

@@ -1,6 +1,7 @@
 """Batches of examples' windows, and of windows of similar length."""
 
 import numpy as np
+from labelled import labelled_batches
 
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
 from bert_span.data import window_batches as batches_lib
@@ -11,7 +12,6 @@ from bert_span.data.window_batches import (
   example_batches,
   window_batches,
 )
-from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.squad.example import Answer
 
 _MAX = 40
@@ -26,7 +26,7 @@ def _windows(lengths):
     row_splits=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
     first_context_positions=np.full(len(lengths), 3, np.int32),
     labels={"start_positions": numbers, "end_positions": numbers},
-    scheme=SPAN_LABELS,
+    has_answer=numbers > 0,
   )
 
 
@@ -162,12 +162,13 @@ def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
     _example("d"),
   ]
   preprocessor = SpanPreprocessor(_VOCABULARY, options=WindowOptions(6, 1, 1))
-  batches = list(window_batches(examples, preprocessor, with_answers=True))
+  batches = list(window_batches(examples, preprocessor.windows))
   assert [example for batch, _ in batches for example in batch] == examples
+  labelled = list(labelled_batches(examples, preprocessor))
   for name, expected in (
     ("example_index", [[0, 1], [0, 0], [1]]),
     ("start_positions", [[3, 0], [0, 4], [0]]),
   ):
-    assert [windows[name].tolist() for _, windows in batches] == expected
+    assert [windows[name].tolist() for windows, _ in labelled] == expected
   np.testing.assert_array_equal(batches[-1][1]["input_ids"], [[2, 4, 3, 7, 3]])
-  assert not list(window_batches([], preprocessor))
+  assert not list(window_batches([], preprocessor.windows))

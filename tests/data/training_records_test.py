@@ -10,7 +10,9 @@ import tensorflow as tf
 from tiny_extractor import CONTEXT, VOCABULARY, tiny_extractor
 
 from bert_span.data import training_records
+from bert_span.data.bio_preprocessor import BioPreprocessor
 from bert_span.data.labelled_windows import PackedWindows
+from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.training_records import (
   MANIFEST_FILE,
   TrainingRecords,
@@ -20,15 +22,13 @@ from bert_span.data.training_records import (
   write_training_records,
   write_window_records,
 )
-from bert_span.data.window_labels import SPAN_LABELS
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.fine_tuning.fine_tuner import training_set_of
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.storage.record_files import serialized_example
 from bert_span.text.options import WindowOptions
-from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import vocabulary_sha256
 
 _OPTIONS = FineTuningOptions(
@@ -38,7 +38,7 @@ _SOURCE = {"train_file_sha256": "0f"}
 
 
 @functools.cache
-def _made(head=SPAN_HEAD):
+def _made(kind=SpanExtractor):
   """An extractor of a head and its labelled windows, some of one passage."""
   examples = [
     SquadExample(answer.text, "Who built it?", context, (answer,))
@@ -48,44 +48,46 @@ def _made(head=SPAN_HEAD):
       (Answer("\u200b", 4), "the \u200b mill"),
     )
   ]
-  extractor = tiny_extractor(head=head)
+  extractor = tiny_extractor(kind=kind)
   return extractor, training_set_of(extractor, examples, _OPTIONS)
 
 
-def _fingerprint(head=SPAN_HEAD, **changes):
-  options = {"preprocessor": _made(head)[0].preprocessor, "labels": head.labels}
+def _fingerprint(kind=SpanExtractor, **changes):
+  options = {"preprocessor": _made(kind)[0].preprocessor}
   options |= {"version_2": False, "annotator_labels": "soft"}
   return window_fingerprint(**{**options, "drop_answerless": False, **changes})
 
 
 def _write(
-  folder, head=SPAN_HEAD, num_shards=1, padded_length=None, source=_SOURCE
+  folder, kind=SpanExtractor, num_shards=1, padded_length=None, source=_SOURCE
 ):
-  options = (_fingerprint(head), source, num_shards, padded_length)
-  write_training_records(str(folder), _made(head)[1], *options)
+  options = (_fingerprint(kind), source, num_shards, padded_length)
+  write_training_records(str(folder), _made(kind)[1], *options)
 
 
-def _read(folder, head=SPAN_HEAD, **changes):
-  fingerprint = _fingerprint(head, **changes)
-  return TrainingRecords(str(folder)).read(fingerprint, head.labels)
+def _read(folder, kind=SpanExtractor, **changes):
+  fingerprint = _fingerprint(kind, **changes)
+  return TrainingRecords(str(folder)).read(fingerprint, kind.preprocessor_class)
 
 
 @pytest.mark.parametrize(
-  ("head", "num_shards", "padded_length"),
+  ("kind", "num_shards", "padded_length"),
   # 30 shards: some are empty.
-  [(SPAN_HEAD, 30, None), (SPAN_HEAD, 2, 32), (BIO_HEAD, 3, 40)],
+  [(SpanExtractor, 30, None), (SpanExtractor, 2, 32), (BioExtractor, 3, 40)],
 )
 def test_windows_of_records_are_those_of_the_questions(
-  tmp_path, head, num_shards, padded_length
+  tmp_path, kind, num_shards, padded_length
 ):
   # ram:// is a file system of TensorFlow's only, as gs:// is.
-  folder = tmp_path if head is SPAN_HEAD else "ram://records"
-  _write(folder, head, num_shards, padded_length)
-  found = _read(folder, head)
-  _, made = _made(head)
+  folder = tmp_path if kind is SpanExtractor else "ram://records"
+  _write(folder, kind, num_shards, padded_length)
+  found = _read(folder, kind)
+  _, made = _made(kind)
   assert (found.num_examples, found.skipped) == (3, made.skipped)
   assert found.skipped.without_token == ["\u200b"]
-  assert found.windows.scheme is head.labels
+  np.testing.assert_array_equal(
+    found.windows.has_answer, made.windows.has_answer
+  )
   assert found.windows.digest() == made.windows.digest()
 
 
@@ -97,8 +99,7 @@ def test_records_made_with_other_options_are_refused(tmp_path, monkeypatch):
       tmp_path,
       version_2=True,
       drop_answerless=True,
-      labels=BIO_HEAD.labels,
-      preprocessor=SpanPreprocessor(
+      preprocessor=BioPreprocessor(
         [*VOCABULARY, "new"], False, WindowOptions(40, 16, 9)
       ),
     )
@@ -126,7 +127,7 @@ def test_records_of_other_questions_are_refused(tmp_path, capsys):
   # Without its source nothing is compared, and a line says so.
   records = TrainingRecords(folder)
   assert "--train_file" in capsys.readouterr().err
-  assert records.read(_fingerprint(), SPAN_HEAD.labels).num_examples == 3
+  assert records.read(_fingerprint(), SpanPreprocessor).num_examples == 3
 
 
 def test_a_new_set_replaces_the_old_one_unless_it_is_interrupted(
@@ -181,7 +182,7 @@ _SPANS = PackedWindows(
     "start_positions": np.array([3, 0, 3]),
     "end_positions": np.array([4, 0, 3]),
   },
-  scheme=SPAN_LABELS,
+  has_answer=np.array([True, False, True]),
 )
 
 
@@ -244,10 +245,10 @@ def test_a_record_that_is_no_window_is_refused(path, record):
     writer.write(record)
   # The file exists and has two records: what is wrong is the second.
   with pytest.raises(ValueError, match=r"0\.tf_record"):
-    read_window_records([path], [2], SPAN_LABELS)
+    read_window_records([path], [2], SpanPreprocessor)
   tf.io.TFRecordWriter(path).close()
   with pytest.raises(ValueError, match="no window"):
-    read_window_records([path], [0], SPAN_LABELS)
+    read_window_records([path], [0], SpanPreprocessor)
 
 
 @pytest.mark.parametrize("fault", ["a record too few", "damaged", "missing"])
@@ -260,4 +261,4 @@ def test_a_damaged_file_is_named(path, fault):
       file.write(b"damaged")
   message = "3 records, but 4" if fault == "a record too few" else "be read"
   with pytest.raises(ValueError, match=rf"0\.tf_record.*{message}"):
-    read_window_records([path], [4], SPAN_LABELS)
+    read_window_records([path], [4], SpanPreprocessor)

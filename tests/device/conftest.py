@@ -16,7 +16,7 @@ from exported_tflite import with_files_of
 from tiny_extractor import tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.extractor import SpanExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs.export_tflite import tflite_content
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
@@ -103,9 +103,9 @@ def expected_answers(device_files):
   expected = {}
   for name, (path, examples) in device_files.items():
     extractor = TFLiteSpanExtractor(path, num_threads=1)
-    list(extractor.predict(examples[:1]))  # traces the graphs
+    list(extractor.predictions(examples[:1]))  # traces the graphs
     begin = time.perf_counter()
-    predictions = list(extractor.predict(examples))
+    predictions = list(extractor.predictions(examples))
     seconds = time.perf_counter() - begin
     expected[name] = predictions, 1000 * seconds / len(examples)
   return expected

@@ -15,10 +15,10 @@ from bert_span.answers.scoring.squad_scores import (
   evaluate_squad1,
   evaluate_squad2,
 )
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.fine_tuning.development_set import DevelopmentSet
 from bert_span.fine_tuning.fine_tuner import fine_tune, training_set_of
-from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
 from bert_span.squad.example import Answer
 from bert_span.squad.reader import SquadFile
 from bert_span.training.callbacks import Callback
@@ -42,15 +42,19 @@ def _development(squad_file, metric="f1"):
 
 
 @pytest.mark.parametrize(
-  ("head", "version_2", "names"),
+  ("kind", "version_2", "names"),
   [
-    (SPAN_HEAD, False, ["exact_match", "f1"]),
-    (SPAN_HEAD, True, ["exact", "f1", "HasAns_f1", "NoAns_f1"]),
-    (BIO_HEAD, False, ["exact_match", "f1", "exact_match_f1", "overlap_f1"]),
+    (SpanExtractor, False, ["exact_match", "f1"]),
+    (SpanExtractor, True, ["exact", "f1", "HasAns_f1", "NoAns_f1"]),
+    (
+      BioExtractor,
+      False,
+      ["exact_match", "f1", "exact_match_f1", "overlap_f1"],
+    ),
   ],
 )
-def test_scores_are_the_official_ones(head, version_2, names):
-  extractor = shared_extractor(version_2, head)
+def test_scores_are_the_official_ones(kind, version_2, names):
+  extractor = shared_extractor(version_2, kind)
   squad_file = _squad_file(impossible=int(version_2))
   passed = []  # All answers pass through what may interrupt them.
 
@@ -61,12 +65,12 @@ def test_scores_are_the_official_ones(head, version_2, names):
 
   with eagerly():
     scores = _development(squad_file).scores(extractor, interruptible)
-    predictions = list(extractor.predict(squad_file.examples))
+    predictions = list(extractor.predictions(squad_file.examples))
   assert len(passed) == len(predictions)
   texts = {p.qas_id: p.text for p in predictions}
   evaluate = evaluate_squad2 if version_2 else evaluate_squad1
   official = evaluate(squad_file.examples, texts)
-  if head is BIO_HEAD:  # It is scored by its spans too.
+  if kind is BioExtractor:  # It is scored by its spans too.
     spans = {p.qas_id: [s.text for s in p.spans] for p in predictions}
     official |= evaluate_multi_span(squad_file.examples, spans)
   assert scores == {name: official[name] for name in names}
@@ -83,7 +87,7 @@ def test_scores_in_training_are_those_of_a_model_with_its_weights(tmp_path):
       return step in (1, 11)
 
     def on_step(self, step):
-      weights = extractor.model.get_weights()
+      weights = extractor.get_weights()
       seen.append((weights, development.scores(extractor, iter)))
 
   options = FineTuningOptions(
@@ -96,7 +100,7 @@ def test_scores_in_training_are_those_of_a_model_with_its_weights(tmp_path):
   fine_tune(extractor, training_set, options, tmp_path, [Scorer()])
   other = tiny_extractor()
   for weights, scores in seen:
-    other.model.set_weights(weights)
+    other.set_weights(weights)
     with eagerly():
       assert scores == development.scores(other, iter)
   assert len(seen) == 2
@@ -111,13 +115,13 @@ def test_the_metric_has_the_name_of_the_data_which_are_checked_first():
   ):
     options = DecoderOptions(version_2_with_negative=bool(impossible))
     development = _development(_squad_file(impossible), asked)
-    selection = development.selection_options(options, SPAN_HEAD)
+    selection = development.selection_options(options, SpanExtractor)
     assert selection == SelectionOptions(10, metric)
   # A question that nobody has answered is named before the training.
   example = SquadExample("q9", QUESTION, CONTEXT)
   development = _development(SquadFile("dev.json", (example,), False))
   with pytest.raises(ValueError, match="q9"):
-    development.selection_options(DecoderOptions(), SPAN_HEAD)
+    development.selection_options(DecoderOptions(), SpanExtractor)
 
 
 def test_other_questions_and_decoding_have_another_fingerprint():

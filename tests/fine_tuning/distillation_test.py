@@ -10,10 +10,10 @@ from tiny_extractor import CONTEXT, eagerly, shared_extractor, tiny_extractor
 from toy_trainer import assert_same, copy_stopped
 
 from bert_span import BioLoss, FineTuningOptions, SpanLoss
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.fine_tuning import distillation
 from bert_span.fine_tuning.fine_tuner import training_set_of
-from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.text.options import WindowOptions
@@ -21,7 +21,7 @@ from bert_span.text.options import WindowOptions
 _OPTIONS = FineTuningOptions(
   train_batch_size=2, length_bucket=8, learning_rate=1e-2, num_train_epochs=30
 )
-_LOSSES = {SPAN_HEAD: SpanLoss(), BIO_HEAD: BioLoss()}
+_LOSSES = {SpanExtractor: SpanLoss(), BioExtractor: BioLoss()}
 
 
 def _examples():
@@ -33,26 +33,26 @@ def _examples():
   ]
 
 
-@pytest.fixture(scope="module", params=_LOSSES, ids=lambda head: head.name)
+@pytest.fixture(scope="module", params=_LOSSES, ids=lambda kind: kind.head_name)
 def taught(request, tmp_path_factory):
   """A head, two teachers of it, windows, and these with soft labels."""
-  head = request.param
-  teachers = [tiny_extractor(head=head, seed=seed) for seed in (1, 2)]
+  kind = request.param
+  teachers = [tiny_extractor(kind=kind, seed=seed) for seed in (1, 2)]
   windows = training_set_of(teachers[0], _examples(), _OPTIONS, True).windows
   path = str(tmp_path_factory.mktemp("soft") / "labels")
   taught = distillation.with_soft_labels(windows, teachers, 2.0, path)
-  return head, teachers, windows, taught
+  return kind, teachers, windows, taught
 
 
 def test_soft_labels_are_the_mean_of_the_teachers(taught):
-  head, teachers, windows, taught = taught
+  kind, teachers, windows, taught = taught
   assert taught.digest() != windows.digest()
   for row in range(len(windows)):
     length = int(windows.lengths[row])
     batch = taught.batch(np.array([row]), length)
     first = int(windows.first_context_positions[row])
-    inputs, _ = head.inputs_and_labels(batch)
-    for name, shape in head.logits.items():
+    inputs, _ = kind.inputs_and_labels(batch)
+    for name, shape in kind.logits.items():
       logits = [keras.ops.softmax(t.model(inputs)[name] / 2) for t in teachers]
       expected = np.mean(logits, axis=0)[0]
       found = batch[f"soft_{name}"][0]
@@ -64,26 +64,26 @@ def test_soft_labels_are_the_mean_of_the_teachers(taught):
 
 
 def test_the_loss_is_that_of_labels_and_teachers(taught):
-  head, (student, _), _, windows = taught
+  kind, (student, _), _, windows = taught
   batch = {
     name: tf.constant(values)
     for name, values in windows.batch(np.arange(len(windows)), 32).items()
   }
-  for dropout in sublayers(student.model, keras.layers.Dropout):
+  for dropout in sublayers(student, keras.layers.Dropout):
     dropout.rate = 0.0
-  loss = _LOSSES[head]
-  hard = head.loss_fn(loss)(student.model, batch).numpy()
-  total = distillation.distillation_loss_fn(head, loss, 2.0, 0.25)(
-    student.model, batch
+  loss = _LOSSES[kind]
+  hard = kind.loss_fn(loss)(student, batch).numpy()
+  total = distillation.distillation_loss_fn(kind, loss, 2.0, 0.25)(
+    student, batch
   ).numpy()
-  inputs, _ = head.inputs_and_labels(batch)
+  inputs, _ = kind.inputs_and_labels(batch)
   soft = 0
-  for name, shape in head.logits.items():
-    log_p = keras.ops.log_softmax(student.model(inputs)[name] / 2).numpy()
+  for name, shape in kind.logits.items():
+    log_p = keras.ops.log_softmax(student(inputs)[name] / 2).numpy()
     shares = batch[f"soft_{name}"].numpy()
     shares = shares if shape else shares[..., 0]
     soft = soft - np.sum(shares * log_p, axis=tuple(range(1, log_p.ndim)))
-  if head is SPAN_HEAD:
+  if kind is SpanExtractor:
     soft = soft / 2  # the mean of both ends
   np.testing.assert_allclose(total, 0.75 * hard + 0.25 * 4 * soft, rtol=1e-5)
   # Nobody has labelled the last question, in one window.
@@ -110,7 +110,7 @@ def test_a_student_learns_what_its_teacher_says_also_if_it_was_stopped(
 
   def answers_of(extractor):
     with eagerly():
-      return [p.text for p in extractor.predict(questions)]
+      return [p.text for p in extractor.predictions(questions)]
 
   expected = answers_of(teachers["it"])
   student = tiny_extractor(seed=7)
@@ -120,12 +120,12 @@ def test_a_student_learns_what_its_teacher_says_also_if_it_was_stopped(
   copy_stopped(tmp_path / "whole", tmp_path / "stopped", 45)
   resumed = tiny_extractor(seed=8)
   assert fit(resumed, "stopped") == 45
-  assert_same(resumed.model.get_weights(), student.model.get_weights())
+  assert_same(resumed.model.get_weights(), student.get_weights())
 
 
 def test_a_teacher_of_other_tokens_or_windows_is_refused():
   for change, message in (
-    ({"head": BIO_HEAD}, "head .*: bio, not span"),
+    ({"head": BioExtractor}, "head .*: bio, not span"),
     ({"do_lower_case": False}, "case"),
     ({"window_options": WindowOptions(24, 8, 8)}, "window options"),
   ):

@@ -11,13 +11,14 @@ import tensorflow as tf
 from tiny_extractor import shared_extractor, tiny_extractor
 
 from bert_span import FineTuningOptions, SpanLoss
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.fine_tuning.fine_tuner import window_loss_fn
 from bert_span.jobs import dry_run
 from bert_span.jobs.dry_run import DevicePlan
 from bert_span.training.options import ExecutionOptions, StrategyOptions
 
 _ROWS, _LENGTH = 6, 16
-_LOSS_FN = SPAN_HEAD.loss_fn(SpanLoss())
+_LOSS_FN = window_loss_fn(SpanPreprocessor, SpanLoss())
 
 
 def _batch():

@@ -7,7 +7,7 @@ import os
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span.heads.bio import BIO_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.jobs import export_tflite
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile
@@ -69,4 +69,4 @@ def test_a_drop_of_f1_beyond_the_limit_is_refused():
 def test_a_bio_head_has_no_file_with_a_tokenizer():
   options = TFLiteOptions(with_tokenizer=True)
   with pytest.raises(ValueError, match=r"bio head.*--with_tokenizer"):
-    export_tflite.tflite_content(tiny_extractor(head=BIO_HEAD), options)
+    export_tflite.tflite_content(tiny_extractor(kind=BioExtractor), options)

@@ -4,17 +4,16 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from span_runs import batches, make_model
+from span_runs import LOSS_FN, batches, make_model
 
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.modeling.keras_internals import sublayers
-from bert_span.modeling.losses import SpanLoss
 from bert_span.training.step_runner import seed_dropout
 
 
 def logits(model):
-  inputs, _ = SPAN_HEAD.inputs_and_labels(next(iter(batches(4, 0))))
+  inputs, _ = SpanPreprocessor.inputs_and_labels(next(iter(batches(4, 0))))
   return model(inputs)["start_logits"]
 
 
@@ -45,7 +44,7 @@ def loss_and_gradients(model, is_compiled=True):
 
   def compute():
     with tf.GradientTape() as tape:
-      loss = tf.reduce_sum(SPAN_HEAD.loss_fn(SpanLoss())(model, batch))
+      loss = tf.reduce_sum(LOSS_FN(model, batch))
     weights = [weight.value for weight in model.trainable_variables]
     return loss, [
       tf.convert_to_tensor(gradient)

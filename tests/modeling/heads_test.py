@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from tiny_encoder import INPUTS, tiny_encoder
 
-from bert_span.data.window_labels import TAGS
-from bert_span.modeling.heads import BioHead, SpanHead
-from bert_span.modeling.span_model import SpanModel, assign_head
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.modeling.heads import BioHead, SpanHead, assign_head
+from bert_span.modeling.tags import TAGS
 
 
 def test_span_logits_are_products_with_the_start_and_the_end_vector():
@@ -46,13 +47,13 @@ def test_new_head_is_a_truncated_normal_of_deviation_002(head_type, shape):
 
 
 @pytest.mark.parametrize(
-  ("head_type", "shape"), [(SpanHead, (2, 6)), (BioHead, (2, 6, 3))]
+  ("kind", "shape"), [(SpanExtractor, (2, 6)), (BioExtractor, (2, 6, 3))]
 )
-def test_logits_stay_float32_when_the_encoder_is_bfloat16(head_type, shape):
-  model = SpanModel(tiny_encoder("mixed_bfloat16"), head_type())
+def test_logits_stay_float32_when_the_encoder_is_bfloat16(kind, shape):
+  model = kind(tiny_encoder("mixed_bfloat16"))
   assert model.backbone(INPUTS)["sequence_output"].dtype == "bfloat16"
   logits = model(INPUTS)
-  assert tuple(logits) == head_type.logit_names
+  assert logits.keys() == kind.logits.keys()
   for value in logits.values():
     assert (tuple(value.shape), value.dtype) == (shape, "float32")
   assert model.head.compute_dtype == "float32"
@@ -60,27 +61,27 @@ def test_logits_stay_float32_when_the_encoder_is_bfloat16(head_type, shape):
 
 @pytest.mark.parametrize("head", [SpanHead(), BioHead()])
 def test_trained_head_is_assigned_and_another_width_refused(head):
-  model = SpanModel(tiny_encoder(), head)
+  model = SpanExtractor(tiny_encoder(), head=head)
   kernel, bias = (
     np.random.default_rng(0).normal(size=weight.shape).astype("float32")
     for weight in head.weights
   )
-  assign_head(model, {"kernel": kernel, "bias": bias})
+  assign_head(model.head, {"kernel": kernel, "bias": bias})
   np.testing.assert_array_equal(head.kernel, kernel)
   np.testing.assert_array_equal(head.bias, bias)
   with pytest.raises(ValueError, match=rf"kernel of .*{head.name}"):
-    assign_head(model, {"kernel": kernel[:2, :2], "bias": bias})
+    assign_head(model.head, {"kernel": kernel[:2, :2], "bias": bias})
 
 
 def test_missing_bias_is_zero_in_a_span_head_and_refused_in_a_tag_head():
   encoder, kernel = tiny_encoder(), np.zeros((8, 2), "float32")
-  model = SpanModel(encoder, SpanHead())
+  model = SpanExtractor(encoder)
   model.head.bias.assign([1.0, 2.0])
-  assign_head(model, {"kernel": kernel})
+  assign_head(model.head, {"kernel": kernel})
   np.testing.assert_array_equal(model.head.bias, [0.0, 0.0])
-  model = SpanModel(encoder, BioHead())
+  model = BioExtractor(encoder)
   with pytest.raises(ValueError, match="bias of the trained tag_head"):
-    assign_head(model, {"kernel": np.zeros((3, 8))})
-  model = SpanModel(encoder, SpanHead(use_bias=False))
+    assign_head(model.head, {"kernel": np.zeros((3, 8))})
+  model = SpanExtractor(encoder, head_bias=False)
   with pytest.raises(ValueError, match="--span_head_bias"):
-    assign_head(model, {"kernel": kernel, "bias": np.zeros(2)})
+    assign_head(model.head, {"kernel": kernel, "bias": np.zeros(2)})

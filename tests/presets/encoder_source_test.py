@@ -8,13 +8,13 @@ import pytest
 from tiny_encoder import tiny_encoder
 
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.presets.encoder_weights import LoadedEncoder
+from bert_span.presets.encoder_weights import LoadedPreset
 
 _encoder = functools.cache(tiny_encoder)
 
 
 def loaded(**fields):
-  return LoadedEncoder(_encoder(), description="the encoder", **fields)
+  return LoadedPreset(_encoder(), description="the encoder", **fields)
 
 
 def test_lower_case_comes_from_flag_or_model():
@@ -55,7 +55,7 @@ def test_weights_have_one_digest_wherever_they_lie():
   one = loaded()
   digest = source.weights_digest(one)
   assert digest == elsewhere.weights_digest(one)
-  assert digest != source.weights_digest(LoadedEncoder(tiny_encoder()))
+  assert digest != source.weights_digest(LoadedPreset(tiny_encoder()))
   heads = {"span_head": {"kernel": np.ones([8, 2], np.float32)}}
   assert digest != source.weights_digest(loaded(head_weights=heads))
   # Random weights follow from the seed.

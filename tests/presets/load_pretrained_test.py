@@ -6,14 +6,14 @@ import pytest
 from tiny_encoder import tiny_encoder
 from toy_trainer import assert_same
 
-from bert_span.modeling.heads import SpanHead
-from bert_span.modeling.span_model import SpanModel
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.presets import load_pretrained, model_directory
 
 
 def test_saved_model_comes_back_with_its_head_from_any_file_system(tmp_path):
-  model = SpanModel(tiny_encoder(), SpanHead())
-  model_directory.save_span_model(model, str(tmp_path))
+  model = SpanExtractor(tiny_encoder())
+  model_directory.save_backbone(model.backbone, tmp_path)
+  model_directory.save_head(model.head, tmp_path)
   vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefg"]
   model_directory.save_tokenizer(str(tmp_path), vocabulary, True)
   directory = "ram://load_pretrained/model"

@@ -13,10 +13,9 @@ import tensorflow as tf
 from safetensors.numpy import save
 from tiny_encoder import INPUTS, tiny_encoder
 
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling import encoder
-from bert_span.modeling.heads import BioHead, SpanHead
-from bert_span.modeling.span_model import SpanModel
+from bert_span.modeling.heads import BioHead, SpanHead, assign_head
 from bert_span.presets import model_directory
 from bert_span.presets.load_pretrained import load_pretrained
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -29,7 +28,7 @@ _TEXT = "Café, Paris 日"
 
 def _model(**settings):
   backbone = tiny_encoder(vocabulary_size=len(_VOCABULARY), **settings)
-  model = SpanModel(backbone, SpanHead())
+  model = SpanExtractor(backbone)
   model.head.bias.assign([0.5, -0.5])
   return model
 
@@ -41,7 +40,15 @@ def _assert_same_outputs(one, other):
 
 
 def _load(directory):
-  return SPAN_HEAD.model_of(load_pretrained(directory))
+  loaded = load_pretrained(directory)
+  model = SpanExtractor(loaded.backbone)
+  assign_head(model.head, loaded.head_weights["span_head"])
+  return model
+
+
+def _save(model, directory, half_precision=False):
+  model_directory.save_backbone(model.backbone, directory, half_precision)
+  model_directory.save_head(model.head, directory)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +56,7 @@ def saved(tmp_path_factory):
   """A model of two layers and its directory, which tests do not change."""
   directory = tmp_path_factory.mktemp("saved") / "model"
   model = _model(num_layers=2)
-  model_directory.save_span_model(model, directory)
+  _save(model, directory)
   return model, directory
 
 
@@ -65,7 +72,7 @@ def test_half_precision_is_read_as_float32(
 ):
   monkeypatch.setattr(model_directory, "_PACKED_SIZE", packed_size)
   model = _model()
-  model_directory.save_span_model(model, tmp_path, half_precision=True)
+  _save(model, tmp_path, half_precision=True)
   with h5py.File(tmp_path / "model.weights.h5") as file:
     dense = file["layers/dense/vars"]
     assert dense.attrs["name"] == "pooled_dense"
@@ -103,9 +110,10 @@ def test_keras_hub_reads_the_encoder_alone(saved):
 
 @pytest.mark.parametrize("head", [SpanHead(use_bias=False), BioHead()])
 def test_attention_dropout_and_head_survive_saving_again(tmp_path, head):
+  head.build((None, None, 8))
   model = _model(dropout=0.0, attention_dropout=0.3)
-  model = SpanModel(model.backbone, head)
-  model_directory.save_span_model(model, tmp_path)
+  model_directory.save_backbone(model.backbone, tmp_path)
+  model_directory.save_head(head, tmp_path)
   loaded = load_pretrained(tmp_path)
   assert loaded.head_weights.keys() == {head.name}
   weights = loaded.head_weights[head.name]
@@ -117,13 +125,11 @@ def test_attention_dropout_and_head_survive_saving_again(tmp_path, head):
 
 def test_the_file_of_a_head_has_its_name(tmp_path):
   backbone = _model().backbone
-  model = SpanModel(backbone, SpanHead(name="point_head"))
-  model_directory.save_span_model(model, str(tmp_path))
+  _save(SpanExtractor(backbone, head=SpanHead(name="point_head")), tmp_path)
   (tmp_path / "pretraining_heads.safetensors").touch()  # not a head's file
   assert model_directory.read_heads(str(tmp_path)).keys() == {"point_head"}
-  model = SpanModel(backbone, SpanHead(name="point"))
   with pytest.raises(ValueError, match=r"_head.*Received: 'point'"):
-    model_directory.save_span_model(model, str(tmp_path))
+    model_directory.save_head(SpanHead(name="point"), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +200,7 @@ def test_changed_files_are_refused_unless_not_verified(copy):
 def test_others_may_read_every_file_where_the_umask_lets_them(tmp_path):
   before = os.umask(0o022)
   try:
-    model_directory.save_span_model(_model(), str(tmp_path))
+    _save(_model(), str(tmp_path))
   finally:
     os.umask(before)
   files = [path for path in tmp_path.rglob("*") if path.is_file()]

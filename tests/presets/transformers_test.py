@@ -8,13 +8,13 @@ import sys
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from tiny_extractor import CONTEXT, QUESTION, extractor_of
 
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.presets.huggingface import save_huggingface
-from bert_span.presets.load_pretrained import load_pretrained
 from bert_span.squad.reader import read_squad
 
 pytestmark = pytest.mark.large
@@ -67,9 +67,8 @@ def folder(repository, tmp_path_factory, examples):
   (folder / "ours").mkdir()
   for name in ARCHITECTURES:
     extractor = extractor_of(name)
-    tokenizer = extractor.preprocessor.tokenizer
     directory = folder / "ours" / name
-    save_huggingface(extractor.model, tokenizer, directory)
+    save_huggingface(extractor, directory)
     if examples:
       windows = _windows(extractor, examples)
       names = ("input_ids", "segment_ids", "input_mask")
@@ -86,10 +85,10 @@ def _write_inputs(path, ids, segments, mask):
 
 
 def _windows(extractor, examples):
-  return extractor.preprocessor(
+  return extractor.preprocessor.windows(
     {
-      "question": [example.question for example in examples],
-      "context": [example.context for example in examples],
+      "question": tf.constant([example.question for example in examples]),
+      "context": tf.constant([example.context for example in examples]),
     }
   )
 
@@ -108,7 +107,7 @@ def _compare(model, directory):
 @pytest.mark.parametrize("name", _NAMES)
 def test_a_model_of_transformers_has_the_same_logits_here(folder, name):
   directory = folder / "theirs" / name
-  _compare(SPAN_HEAD.model_of(load_pretrained(str(directory))), directory)
+  _compare(SpanExtractor.from_preset(directory), directory)
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
@@ -116,7 +115,7 @@ def test_a_model_of_ours_has_the_same_logits_and_tokens_there(folder, name):
   directory = folder / "ours" / name
   # The model that was written: a seed makes equal ones.
   extractor = extractor_of(name)
-  _compare(extractor.model, directory)
+  _compare(extractor, directory)
   tokenizer = extractor.preprocessor.tokenizer
   separators = [tokenizer.sep_id] * tokenizer.num_separators
   found = []
@@ -177,7 +176,7 @@ def test_answers_are_those_of_the_documented_post_processing(
   with np.load(folder / "ours" / name / "windows_outputs.npz") as stored:
     logits = dict(stored)
   num_answered = 0
-  for index, prediction in enumerate(extractor.predict(examples)):
+  for index, prediction in enumerate(extractor.predictions(examples)):
     (rows,) = np.nonzero(windows["example_index"] == index)
     offsets, score, null_odds = _documented_answer(
       windows, rows, logits, extractor.decoder_options

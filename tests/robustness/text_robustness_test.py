@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from programs import succeeds, succeeds_here
 from tiny_extractor import QUESTION, VOCABULARY, tiny_extractor
 
+from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.window_batches import example_arrays
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.storage.files import read_json
 from bert_span.text.options import WindowOptions
-from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import load_vocabulary
 
 _OPTIONS = (
@@ -106,11 +106,11 @@ def _preprocessor(do_lower_case, options):
   return SpanPreprocessor(VOCABULARY, do_lower_case, options, pad_to_max=pads)
 
 
-def _windows_and_tokens(preprocessor, examples, with_answers=False):
+def _windows_and_tokens(preprocessor, examples):
   """The windows of a batch as arrays, and the tokens of its passages."""
-  arrays = example_arrays(examples, with_answers)
+  arrays = example_arrays(examples)
   texts = {name: tf.constant(values) for name, values in arrays.items()}
-  windows = preprocessor(texts)
+  windows = preprocessor.windows(texts)
   tokens = preprocessor.tokenizer(texts["context"])
   return {name: value.numpy() for name, value in windows.items()}, tokens
 
@@ -180,8 +180,16 @@ def test_any_answer_is_labelled_within_its_window(case, parts):
   examples = [
     SquadExample("q", q, before + text + after, (Answer(text, len(before)),))
     for q, before, text, after in parts
+    if text
   ]
-  windows, _ = _windows_and_tokens(_preprocessor(*case), examples, True)
+  preprocessor = _preprocessor(*case)
+  windows, _ = _windows_and_tokens(preprocessor, examples)
+  labels, _ = preprocessor.label(
+    example_arrays(examples)["context"],
+    preprocessor.label_arrays(examples),
+    windows,
+  )
+  windows |= labels
   starts, ends = windows["start_positions"], windows["end_positions"]
   labelled = starts > 0
   assert (starts[~labelled] == ends[~labelled]).all()

@@ -9,24 +9,24 @@ from exported_model import exported_model, served_model
 from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.answers.decoding.options import StepOptions
-from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import assets_extra, verification
 from bert_span.serving.fresh_process import meta_graph
 
 
 @pytest.mark.large
 @pytest.mark.parametrize(
-  ("head", "list_output", "width", "logits", "logits_shape"),
+  ("kind", "list_output", "width", "logits", "logits_shape"),
   [
-    (SPAN_HEAD, "n_best_answer", 21, "end_logits", [-1, -1]),
-    (BIO_HEAD, "span_text", -1, "tag_logits", [-1, -1, 3]),
+    (SpanExtractor, "n_best_answer", 21, "end_logits", [-1, -1]),
+    (BioExtractor, "span_text", -1, "tag_logits", [-1, -1, 3]),
   ],
 )
 def test_the_card_describes_every_tensor_of_every_signature(
-  tmp_path, head, list_output, width, logits, logits_shape
+  tmp_path, kind, list_output, width, logits, logits_shape
 ):
-  exported, extractor = exported_model(head)
+  exported, extractor = exported_model(kind)
   directory = shutil.copytree(exported, tmp_path / "1")
   (tmp_path / "eval_results.json").write_text('{"a|b": 88.5}')
   (tmp_path / "run.flags").write_text("--do_train")
@@ -89,7 +89,7 @@ def test_the_requests_of_every_signature_are_answered(tmp_path):
   records = tf.data.TFRecordDataset(str(path)).as_numpy_iterator()
   logs = list(map(prediction_log_pb2.PredictionLog.FromString, records))
   assert len(logs) == 8
-  served, extractor = served_model(SPAN_HEAD)
+  served, extractor = served_model(SpanExtractor)
   expected = extractor.answer(*map(list, zip(*pairs, strict=True)))
   seen = set()
   for log in logs:

@@ -18,8 +18,8 @@ from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.client.retries import RequestRefusedError, RetryOptions
 from bert_span.client.span_client import SpanClient
-from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 
 pytestmark = pytest.mark.large
 _PYTHON = os.environ.get("BERT_SPAN_KSERVE_PYTHON", sys.executable)
@@ -34,7 +34,7 @@ _QUESTIONS = [
 
 
 @pytest.fixture(
-  scope="module", params=[SPAN_HEAD, BIO_HEAD], ids=["span", "bio"]
+  scope="module", params=[SpanExtractor, BioExtractor], ids=["span", "bio"]
 )
 def served(request, repository, tmp_path_factory):
   """Address of KServe with the SavedModel of a head, and the extractor."""
@@ -75,7 +75,7 @@ def test_the_client_gets_the_extractors_answers(served):
   expected = extractor.answers(questions, contexts)
   counts = list(map(len, expected))
   assert min(counts) == 0
-  assert max(counts) > (2 if extractor.head is BIO_HEAD else 0)
+  assert max(counts) > (2 if extractor.head is BioExtractor else 0)
   for spans, others, context in zip(given, expected, contexts, strict=True):
     for span, other in zip(spans, others, strict=True):
       assert (span.text, span.char_start, span.char_end) == other[:3]
@@ -83,7 +83,7 @@ def test_the_client_gets_the_extractors_answers(served):
       assert span.probability == pytest.approx(other.probability, abs=1e-4)
       in_bytes = context.encode()[span.byte_start : span.byte_end]
       assert in_bytes.decode() == span.text
-  if extractor.head is SPAN_HEAD:
+  if extractor.head is SpanExtractor:
     n_best = extractor.answer(QUESTION, CONTEXT, n_best=5)
     assert [e.text for e in answer.n_best[:5]] == [e.text for e in n_best]
 
@@ -103,7 +103,7 @@ def test_a_lone_surrogate_is_no_error_of_the_server(served):
     assert connection.getresponse().status in (200, 400)
 
 
-@pytest.mark.parametrize("served", [SPAN_HEAD], indirect=True)
+@pytest.mark.parametrize("served", [SpanExtractor], indirect=True)
 def test_the_demo_page_marks_the_extractors_answer(browser, served, repository):
   address, extractor = served
   question, context = _QUESTIONS[2]

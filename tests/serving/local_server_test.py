@@ -15,7 +15,7 @@ from running_app import running_app
 from tiny_extractor import QUESTION, shared_model
 
 from bert_span.client import RetryOptions, SpanClient
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import local_server
 from bert_span.serving.options import ServerOptions
 
@@ -25,7 +25,7 @@ _PREDICT = "/v1/models/bert_span:predict"
 
 
 def _app(**options):
-  served, extractor = served_model(SPAN_HEAD)
+  served, extractor = served_model(SpanExtractor)
   options = ServerOptions(**options)
   return local_server.model_app(served, extractor.preprocessor, options)
 
@@ -52,7 +52,7 @@ def test_the_client_gets_the_answers_of_the_extractor(port):
   options = RetryOptions(timeout=300.0, deadline=300.0)
   with SpanClient(f"http://127.0.0.1:{port}", retry_options=options) as client:
     answer = client.answer(QUESTION, _CONTEXT)
-  expected = served_model(SPAN_HEAD)[1].answer(QUESTION, _CONTEXT)
+  expected = served_model(SpanExtractor)[1].answer(QUESTION, _CONTEXT)
   assert answer[:3] == expected[:3]
   assert answer.probability == pytest.approx(expected.probability, abs=1e-5)
 
@@ -146,7 +146,7 @@ def test_windows_cover_the_passage(port):
 
 
 def test_a_slow_model_ends_with_504():
-  served, _ = served_model(SPAN_HEAD)
+  served, _ = served_model(SpanExtractor)
   options = ServerOptions(request_seconds=0.1)
   app = local_server.model_app(served, lambda _: time.sleep(1), options)
   with running_app(app) as port:

@@ -13,8 +13,7 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 from bert_span import BioDecoderOptions, SpanExtractor
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import StepOptions
-from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.serving.signatures import ServedModel, byte_offsets
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions
@@ -24,8 +23,8 @@ _PLACES = ("char_start", "char_end", "byte_start", "byte_end")
 pytestmark = pytest.mark.large
 
 
-@pytest.fixture(params=[SPAN_HEAD, BIO_HEAD], ids=["span", "bio"])
-def head(request):
+@pytest.fixture(params=[SpanExtractor, BioExtractor], ids=["span", "bio"])
+def kind(request):
   return request.param
 
 
@@ -34,8 +33,8 @@ def _check_equal(server, extractor, questions, contexts):
   return columns, check_columns(columns, extractor, questions, contexts)
 
 
-def test_mixed_lengths_are_answered_as_by_the_extractor(head):
-  server, extractor = served_model(head)
+def test_mixed_lengths_are_answered_as_by_the_extractor(kind):
+  server, extractor = served_model(kind)
   pairs = [
     *((QUESTION, CONTEXT), ("Who?", "É " + CONTEXT * 12), (QUESTION, " \n ")),
     *((QUESTION, ""), ("who " * 30, CONTEXT * 3), ("mill", "mill")),
@@ -43,7 +42,7 @@ def test_mixed_lengths_are_answered_as_by_the_extractor(head):
   ]
   texts = zip(*pairs, strict=True)
   columns, predictions = _check_equal(server, extractor, *texts)
-  if head == SPAN_HEAD:
+  if kind == SpanExtractor:
     assert columns["n_best_score"].shape == (7, 21)
     return
   counts = [len(prediction.spans) for prediction in predictions]
@@ -52,8 +51,8 @@ def test_mixed_lengths_are_answered_as_by_the_extractor(head):
   assert columns["span_score"].shape == (7, max(counts))
 
 
-def test_nothing_asked_or_nothing_to_read_is_no_answer_with_score_0(head):
-  server, _ = served_model(head)
+def test_nothing_asked_or_nothing_to_read_is_no_answer_with_score_0(kind):
+  server, _ = served_model(kind)
   questions = ["", "  \u200b", QUESTION, QUESTION, "\x00", QUESTION]
   contexts = [CONTEXT, CONTEXT, "", "\u3000\n", "", CONTEXT]
   columns = ask(server, questions, contexts)
@@ -64,17 +63,19 @@ def test_nothing_asked_or_nothing_to_read_is_no_answer_with_score_0(head):
   ):
     assert columns[name][:5].tolist() == [value] * 5
   # "no answer" is an n-best entry.
-  count, none = ("n_best_count", 1) if head == SPAN_HEAD else ("span_count", 0)
+  count, none = (
+    ("n_best_count", 1) if kind == SpanExtractor else ("span_count", 0)
+  )
   assert columns[count][:5].tolist() == [none] * 5
 
 
-def test_a_batch_of_zero_has_columns_of_zero_rows(head):
-  columns = ask(served_model(head)[0], [], [])
+def test_a_batch_of_zero_has_columns_of_zero_rows(kind):
+  columns = ask(served_model(kind)[0], [], [])
   assert {len(values) for values in columns.values()} == {0}
 
 
-def test_bytes_that_are_no_utf8_count_as_one_character_each(head):
-  server, _ = served_model(head)
+def test_bytes_that_are_no_utf8_count_as_one_character_each(kind):
+  server, _ = served_model(kind)
   context = b"\xff\xc3 the mill\xed was built by Anna\xf0\x9f in 1895."
   columns = ask(server, [QUESTION.encode() + b"\xfe"], [context])
   text = context.decode("utf-8", errors="replace")
@@ -85,8 +86,8 @@ def test_bytes_that_are_no_utf8_count_as_one_character_each(head):
   assert context[byte_start:byte_end].decode(errors="replace") == answer
 
 
-def test_examples_and_classify_answer_as_serving_default(head):
-  server, _ = served_model(head)
+def test_examples_and_classify_answer_as_serving_default(kind):
+  server, _ = served_model(kind)
   pairs = [(QUESTION, CONTEXT), ("", CONTEXT), ("Who?", "É " + CONTEXT)]
   serialized = tf.constant(
     [text_example({"question": q, "context": c}) for q, c in pairs]
@@ -100,26 +101,26 @@ def test_examples_and_classify_answer_as_serving_default(head):
   assert set(found) == {"classes", "scores"}
   assert found["scores"].dtype == tf.float32
   classes, scores = expected.get("n_best_answer"), "n_best_probability"
-  if head == BIO_HEAD:
+  if kind == BioExtractor:
     classes, scores = expected["span_text"], "span_probability"
     expected[scores][1, 0] = 1.0  # "no answer" is the only class
   assert (found["classes"].numpy() == classes).all()
   assert (found["scores"].numpy() == expected[scores]).all()
 
 
-def test_logits_are_the_models(head):
-  server, extractor = served_model(head)
+def test_logits_are_the_models(kind):
+  server, extractor = served_model(kind)
   check_logits(server.functions["logits"], extractor, 1e-5)
 
 
 def test_a_compiled_graph_gives_the_extractors_answers():
-  extractor = served_model(SPAN_HEAD)[1]
+  extractor = served_model(SpanExtractor)[1]
   server = ServedModel(extractor, StepOptions(4, jit_compile=True))
   _check_equal(server, extractor, [QUESTION] * 2, [CONTEXT * 3, CONTEXT])
 
 
 def test_real_questions_are_answered_alike(
-  shared_data, uncased_vocab_file, head
+  shared_data, uncased_vocab_file, kind
 ):
   """SQuAD, whole articles of COVID-QA and other scripts, mixed."""
   rng, examples = random.Random(0), []
@@ -134,7 +135,7 @@ def test_real_questions_are_answered_alike(
   extractor = tiny_extractor(
     version_2=True,
     window_options=WindowOptions(),
-    head=head,
+    kind=kind,
     vocabulary=load_vocabulary(uncased_vocab_file),
   )
   server, texts = ServedModel(extractor), set()
@@ -147,9 +148,9 @@ def test_real_questions_are_answered_alike(
 
 
 def test_no_answer_wins_above_the_threshold_of_the_options():
-  tiny = served_model(BIO_HEAD)[1]
+  tiny = served_model(BioExtractor)[1]
   extractor = SpanExtractor(
-    tiny.model,
+    tiny,
     tiny.preprocessor.tokenizer.vocabulary,
     window_options=tiny.window_options,
     decoder_options=BioDecoderOptions(

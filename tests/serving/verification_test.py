@@ -8,8 +8,8 @@ import pytest
 from exported_model import exported_model
 from tiny_extractor import CONTEXT, QUESTION
 
-from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import verification
 from bert_span.squad.example import SquadExample
 
@@ -24,17 +24,17 @@ _EXAMPLES = [
 
 
 @functools.cache
-def _predictions(head):
-  _, extractor = exported_model(head)
-  return list(extractor.predict(_EXAMPLES))
+def _predictions(kind):
+  _, extractor = exported_model(kind)
+  return list(extractor.predictions(_EXAMPLES))
 
 
 def test_a_process_with_tensorflow_alone_gives_the_same_answers():
-  directory, _ = exported_model(SPAN_HEAD)
+  directory, _ = exported_model(SpanExtractor)
   found = verification.verify(
     directory,
     [_EXAMPLES[:1], _EXAMPLES[1:]],
-    list(map(SPAN_HEAD.expected_row, _predictions(SPAN_HEAD))),
+    list(map(SpanExtractor.columns.expected_row, _predictions(SpanExtractor))),
     1e-4,
   )
   assert found.num_questions == 4
@@ -43,9 +43,9 @@ def test_a_process_with_tensorflow_alone_gives_the_same_answers():
   assert {"TopKV2", "MatMul"} <= set(found.ops)
 
 
-def _wrong(first, head):
+def _wrong(first, kind):
   """Changes of a prediction, each of which makes its row wrong."""
-  if head == SPAN_HEAD:
+  if kind == SpanExtractor:
     return [
       {"text": first.text + "s"},
       {"char_end": first.char_end + 1},
@@ -64,13 +64,13 @@ def _wrong(first, head):
 
 @pytest.mark.usefixtures("asked_here")
 @pytest.mark.parametrize(
-  ("head", "column"), [(SPAN_HEAD, "answer"), (BIO_HEAD, "span_count")]
+  ("kind", "column"), [(SpanExtractor, "answer"), (BioExtractor, "span_count")]
 )
-def test_every_kind_of_difference_is_refused(head, column):
-  directory, _ = exported_model(head)
-  first, *rest = _predictions(head)
-  wrong = [dataclasses.replace(first, **c) for c in _wrong(first, head)]
-  rows = list(map(head.expected_row, [*wrong, first, *rest]))
+def test_every_kind_of_difference_is_refused(kind, column):
+  directory, _ = exported_model(kind)
+  first, *rest = _predictions(kind)
+  wrong = [dataclasses.replace(first, **c) for c in _wrong(first, kind)]
+  rows = list(map(kind.expected_row, [*wrong, first, *rest]))
   batches = [[_EXAMPLES[0]] * (len(wrong) + 1), _EXAMPLES[1:]]
   numbers = f"{len(wrong)} of {len(rows)} answers"
   with pytest.raises(ValueError, match=numbers) as caught:

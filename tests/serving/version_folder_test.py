@@ -9,8 +9,8 @@ import tensorflow as tf
 from exported_model import check_columns, check_logits, exported_model
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
-from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import version_folder
 from bert_span.serving.fresh_process import meta_graph
 
@@ -96,24 +96,24 @@ def test_exports_at_the_same_time_get_versions_of_their_own(tmp_path):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
-def test_the_vocabulary_is_an_asset_and_no_keras_object_is_in_it(head):
-  directory, extractor = exported_model(head)
+@pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
+def test_the_vocabulary_is_an_asset_and_no_keras_object_is_in_it(kind):
+  directory, extractor = exported_model(kind)
   with open(os.path.join(directory, "assets", "vocab.txt"), "rb") as file:
     assert file.read().decode().split("\n") == [*VOCABULARY, ""]
   nodes = meta_graph(directory).object_graph_def.nodes
   objects = {node.user_object.identifier for node in nodes}
   assert not [name for name in objects if "keras" in name]
   variables = [node for node in nodes if node.WhichOneof("kind") == "variable"]
-  pooler = extractor.model.backbone.pooled_dense  # No logit needs it.
-  assert len(variables) == len(extractor.model.weights) - len(pooler.weights)
+  pooler = extractor.backbone.pooled_dense  # No logit needs it.
+  assert len(variables) == len(extractor.weights) - len(pooler.weights)
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("head", [SPAN_HEAD, BIO_HEAD])
-def test_a_session_answers_as_the_extractor(head):
+@pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
+def test_a_session_answers_as_the_extractor(kind):
   """The way TensorFlow Serving goes: meta graph, session, tensor names."""
-  directory, extractor = exported_model(head)
+  directory, extractor = exported_model(kind)
   questions, contexts = [QUESTION, "Who?"], [CONTEXT * 4, ""]
   with tf.Graph().as_default(), tf.compat.v1.Session() as session:
     loaded = tf.compat.v1.saved_model.load(session, ["serve"], directory)
@@ -127,13 +127,13 @@ def test_a_session_answers_as_the_extractor(head):
       session.run(fetches, {question: questions, context: contexts[:1]})
   found, none = check_columns(outputs, extractor, questions, contexts, 1e-6)
   assert none.text == ""
-  assert head == SPAN_HEAD or len(found.spans) > 1
+  assert kind == SpanExtractor or len(found.spans) > 1
 
 
 @pytest.mark.large
 def test_openvino_agrees_on_the_logits():
   openvino = pytest.importorskip("openvino", reason="openvino is not installed")
-  directory, extractor = exported_model(SPAN_HEAD)
+  directory, extractor = exported_model(SpanExtractor)
   import tensorflow_text  # noqa: F401 -- registers its ops
 
   model = tf.saved_model.load(directory)  # keeps the variables alive

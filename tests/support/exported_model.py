@@ -13,23 +13,23 @@ from bert_span.client.served_answer import (
   answer_of_row,
   rows_of_columns,
 )
-from bert_span.jobs.export_saved_model import sample_examples
 from bert_span.serving import fresh_process, verification
+from bert_span.serving.export import sample_examples
 from bert_span.serving.signatures import ServedModel, write_saved_model
 from bert_span.squad.example import SquadExample
 
 
 @functools.cache
-def served_model(head):
+def served_model(kind):
   """A ServedModel, three windows at once, and its SpanExtractor."""
-  extractor = tiny_extractor(version_2=True, head=head)
+  extractor = tiny_extractor(version_2=True, kind=kind)
   return ServedModel(extractor, StepOptions(3)), extractor
 
 
 @functools.cache
-def exported_model(head):
+def exported_model(kind):
   """The directory of the SavedModel of `served_model`, and the extractor."""
-  served, extractor = served_model(head)
+  served, extractor = served_model(kind)
   directory = str(new_folder() / "1")
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
   write_saved_model(served, vocabulary, directory)
@@ -61,11 +61,11 @@ def ask(server, questions, contexts):
 def check_columns(columns, extractor, questions, contexts, tolerance=1e-4):
   """Compares columns with predictions, lists included; returns these."""
   examples = list(map(SquadExample, questions, questions, contexts))
-  predictions = list(extractor.predict(examples))
+  predictions = list(extractor.predictions(examples))
   values = {name: array.tolist() for name, array in columns.items()}
   rows = rows_of_columns(values)
   for row, prediction, context in zip(rows, predictions, contexts, strict=True):
-    expected = extractor.head.expected_row(prediction)
+    expected = extractor.columns.expected_row(prediction)
     assert verification._compared(expected, row, tolerance)[0] == []
     answer = answer_of_row(row, context)  # texts are at their characters
     for span in (answer, *answer.n_best):
@@ -84,9 +84,9 @@ def check_logits(function, extractor, tolerance):
   ids = ids.astype(np.int32)
   mask = np.sign(ids)
   found = function(input_ids=ids, input_mask=mask, segment_ids=0 * mask)
-  expected = extractor.model(
+  expected = extractor(
     {"token_ids": ids, "padding_mask": mask, "segment_ids": 0 * mask}
   )
-  assert set(found) == set(extractor.head.logits)
+  assert set(found) == set(extractor.logits)
   for name, values in found.items():
     np.testing.assert_allclose(values, expected[name], atol=tolerance)

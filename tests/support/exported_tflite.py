@@ -8,8 +8,7 @@ import pathlib
 import numpy as np
 from tiny_extractor import VOCABULARY, new_folder, shared_extractor
 
-from bert_span.extractor import SpanExtractor
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs import export_tflite
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.tflite import file as tflite_file
@@ -27,7 +26,7 @@ TEXT_FILE = {
 
 @functools.cache
 def exported_tflite(
-  head=SPAN_HEAD,
+  kind=SpanExtractor,
   quantization="none",
   dynamic_length=False,
   with_tokenizer=False,
@@ -37,10 +36,10 @@ def exported_tflite(
 
   Questions may be unanswerable. `decoder` has other decoding options.
   """
-  extractor = shared_extractor(version_2=True, head=head)
+  extractor = shared_extractor(version_2=True, kind=kind)
   if decoder:
     options = dataclasses.replace(extractor.decoder_options, **decoder)
-    parts = extractor.model, VOCABULARY, True, extractor.window_options
+    parts = extractor, VOCABULARY, True, extractor.window_options
     extractor = SpanExtractor(*parts, options)
   path = new_folder() / "tiny.tflite"
   options = export_tflite.TFLiteOptions(

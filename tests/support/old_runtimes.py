@@ -31,7 +31,9 @@ def main():
   with tempfile.TemporaryDirectory() as folder:
     extractor = SpanExtractor.from_preset("minilm_squad")
     saved_model = extractor.export(pathlib.Path(folder) / "minilm_squad")
-    rows = list(map(extractor.head.expected_row, extractor.predict(examples)))
+    rows = list(
+      map(extractor.columns.expected_row, extractor.predictions(examples))
+    )
     for version, text_version in _VERSIONS.items():
       python = environments / version / "bin" / "python"
       if not python.exists():

@@ -8,17 +8,18 @@ import tensorflow as tf
 from tiny_encoder import tiny_encoder
 
 import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
-from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.heads import SpanHead
+from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.fine_tuning.fine_tuner import window_loss_fn
 from bert_span.modeling.losses import SpanLoss
-from bert_span.modeling.span_model import SpanModel
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import BertAdamW
 from bert_span.training.options import ExecutionOptions, TrainOptions
 
 VOCAB, STEPS, LENGTH = 50, 5, 12
-LOSS_FN = SPAN_HEAD.loss_fn(SpanLoss())
+# Of a model of prepared windows, only the classes of labels are needed.
+LOSS_FN = window_loss_fn(SpanPreprocessor, SpanLoss())
 
 
 def make_model(dropout=0.0, num_layers=2):
@@ -33,7 +34,7 @@ def make_model(dropout=0.0, num_layers=2):
     dropout=dropout,
     attention_dropout=dropout,
   )
-  return SpanModel(encoder, SpanHead())
+  return SpanExtractor(encoder)
 
 
 def batches(batch_size, first_step):

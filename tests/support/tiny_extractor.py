@@ -12,9 +12,7 @@ import numpy as np
 import tensorflow as tf
 from tiny_encoder import tiny_encoder
 
-from bert_span.extractor import SpanExtractor
-from bert_span.heads.span import SPAN_HEAD
-from bert_span.modeling.span_model import SpanModel
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.text.byte_pair_tokenizer import _BYTES
 from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import BytePairs
@@ -40,7 +38,7 @@ def tiny_extractor(
   fixed_length=False,
   do_lower_case=True,
   seed=7,
-  head=SPAN_HEAD,
+  kind=SpanExtractor,
   vocabulary=VOCABULARY,
   **encoder,
 ):
@@ -53,39 +51,38 @@ def tiny_extractor(
     hidden_dim=16,
     max_sequence_length=window_options.max_seq_length,
   )
-  model = SpanModel(backbone, head.make_layer(True))
+  extractor = kind(
+    backbone,
+    kind.preprocessor_class(
+      vocabulary, do_lower_case, window_options, pad_to_max=fixed_length
+    ),
+    kind.decoder_class.options_type(version_2_with_negative=version_2),
+  )
   rng = np.random.default_rng(seed)
-  for weight in model.backbone.weights:
+  for weight in backbone.weights:
     if "embedding" in weight.path and len(weight.shape) == 2:
       weight.assign(rng.normal(size=weight.shape))
-  model.head.kernel.assign(3 * rng.normal(size=model.head.kernel.shape))
-  return SpanExtractor(
-    model,
-    vocabulary,
-    do_lower_case,
-    window_options,
-    head.options_type(version_2_with_negative=version_2),
-    fixed_length,
-    head,
-  )
+  kernel = extractor.head.kernel
+  kernel.assign(3 * rng.normal(size=kernel.shape))
+  return extractor
 
 
-def shared_extractor(version_2=False, head=SPAN_HEAD):
+def shared_extractor(version_2=False, kind=SpanExtractor):
   """A `tiny_extractor` that tests share and do not change."""
-  return _made_once(version_2, head)
+  return _made_once(version_2, kind)
 
 
 @functools.cache
-def _made_once(version_2, head):
+def _made_once(version_2, kind):
   """One for equal arguments, whichever of them a test names."""
-  return tiny_extractor(version_2, head=head)
+  return tiny_extractor(version_2, kind=kind)
 
 
 @functools.cache
-def shared_model(version_2=False, head=SPAN_HEAD):
+def shared_model(version_2=False, kind=SpanExtractor):
   """The directory of a `shared_extractor`, which tests do not change."""
   directory = new_folder() / "model"
-  shared_extractor(version_2, head).save_to_preset(directory)
+  shared_extractor(version_2, kind).save_to_preset(directory)
   return directory
 
 

@@ -28,7 +28,7 @@ from bert_span.answers.decoding.answer_decoder import (
   table_texts,
 )
 from bert_span.answers.decoding.options import BioDecoderOptions
-from bert_span.data.window_labels import NUM_TAGS, B, I, O
+from bert_span.modeling.tags import NUM_TAGS, B, I, O
 
 # States of a labelling: before its first span, B, I, and O after a span.
 _STATE_TAGS = (O, B, I, O)

@@ -59,71 +59,71 @@ class Prediction:
   spans: tuple[Answer, ...]
 
 
-def answer_of(found):
+def answer_of(entry):
   """The `Answer` of a prediction or of one of its entries."""
-  return Answer(*(getattr(found, name) for name in Answer._fields))
+  return Answer(*(getattr(entry, name) for name in Answer._fields))
 
 
-class AnswerForms:
-  """The methods `answer` and `answers`, made of a subclass's `predict`."""
+def answer(predictions, options, question, context, n_best=1):
+  """Answers one question, or several.
 
-  def __init__(self, head, decoder_options):
-    self.head = head
-    self.decoder_options = decoder_options
+  Args:
+    predictions: a function of `SquadExample`s that yields `Prediction`s.
+    options: those of its decoder.
+    question: str, or a list of str.
+    context: str, or a list of as many str.
+    n_best: answers for each question; of a B/I/O head its spans with the
+      best scores.
 
-  def answer(self, question, context, n_best=1):
-    """Answers one question, or several.
+  Returns:
+    For one question an `Answer`, or with n_best above 1 a list of `Answer`,
+    by score; for a list of questions a list of these. Only n_best=1 decides
+    whether there is an answer: it applies the null threshold.
 
-    Args:
-      question: str, or a list of str.
-      context: str, or a list of as many str.
-      n_best: answers for each question; of a B/I/O head its spans with the
-        best scores.
-
-    Returns:
-      For one question an `Answer`, or with n_best above 1 a list of `Answer`,
-      by score; for a list of questions a list of these. Only n_best=1 decides
-      whether there is an answer: it applies the null threshold.
-
-    Raises:
-      ValueError: questions and passages do not match, or n_best is above the
-        decoder's n_best_size.
-    """
-    largest = getattr(self.decoder_options, "n_best_size", n_best)
-    if not 1 <= n_best <= largest:
-      raise ValueError(
-        "n_best must be between 1 and the decoder's n_best_size, "
-        f"{largest}. Received: {n_best}."
-      )
-
-    def best(prediction):
-      if n_best == 1:
-        return answer_of(prediction)
-      return [answer_of(entry) for entry in prediction.n_best[:n_best]]
-
-    return self._ask(question, context, best)
-
-  def answers(self, question, context):
-    """The answer to one question, or to several, as a list of spans.
-
-    A B/I/O head finds any number of spans, a span head one at most.
-
-    Args:
-      question, context: see `answer`.
-
-    Returns:
-      For one question a list of `Answer` in order of position, [] for "no
-      answer"; for a list of questions a list of these.
-    """
-    return self._ask(
-      question, context, lambda found: list(map(answer_of, found.spans))
+  Raises:
+    ValueError: questions and passages do not match, or n_best is above the
+      decoder's n_best_size.
+  """
+  largest = getattr(options, "n_best_size", n_best)
+  if not 1 <= n_best <= largest:
+    raise ValueError(
+      "n_best must be between 1 and the decoder's n_best_size, "
+      f"{largest}. Received: {n_best}."
     )
 
-  def _ask(self, question, context, form_of):
-    pairs = enumerate(question_pairs(question, context))
-    examples = [SquadExample(str(i), *pair) for i, pair in pairs]
-    formed = list(map(form_of, self.predict(examples)))
-    return formed[0] if isinstance(question, str) else formed
+  def best(prediction):
+    if n_best == 1:
+      return answer_of(prediction)
+    return [answer_of(entry) for entry in prediction.n_best[:n_best]]
+
+  return _ask(predictions, question, context, best)
+
+
+def answers(predictions, question, context):
+  """The answer to one question, or to several, as a list of spans.
+
+  A B/I/O head finds any number of spans, a span head one at most.
+
+  Args:
+    predictions, question, context: see `answer`.
+
+  Returns:
+    For one question a list of `Answer` in order of position, [] for "no
+    answer"; for a list of questions a list of these.
+  """
+  return _ask(
+    predictions,
+    question,
+    context,
+    lambda prediction: list(map(answer_of, prediction.spans)),
+  )
+
+
+def _ask(predictions, question, context, form_of):
+  pairs = enumerate(question_pairs(question, context))
+  examples = [SquadExample(str(i), *pair) for i, pair in pairs]
+  formed = list(map(form_of, predictions(examples)))
+  return formed[0] if isinstance(question, str) else formed
 
 
 def _columns(table, entry_type):

@@ -24,7 +24,7 @@ from bert_span.answers.scoring.reliability import (
   risk_coverage,
 )
 from bert_span.answers.window_logits import WindowDecoder
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import Answer, SquadExample
 
 _LOGITS = np.linspace(-4, 5, 40)
@@ -86,7 +86,7 @@ def test_confidence_is_the_probability_of_a_decoder_with_the_temperature(
 
   def predictions(**changed):
     changed = dataclasses.replace(options, **changed)
-    decode = WindowDecoder(SPAN_HEAD, changed)
+    decode = WindowDecoder(SpanExtractor, changed)
     return [p for batch in batches for p in decode(batch)]
 
   confidence = answer_confidence(batches, predictions(), options)

@@ -1,7 +1,7 @@
 """The official metrics of SQuAD and MultiSpanQA, against hand-made cases.
 
-tests/conformance_checks compares normalization, pairs and whole evaluations with the
-official evaluators.
+tests/conformance_checks compares normalization, pairs and whole evaluations
+with the official evaluators.
 """
 
 import pytest

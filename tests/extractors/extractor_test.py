@@ -30,13 +30,13 @@ from bert_span import (
   SpanExtractor,
   SquadExample,
   WindowOptions,
+  fine_tune,
 )
-from bert_span.answers.window_logits import WindowDecoder
-from bert_span.heads import BIO_HEAD, HEADS, SPAN_HEAD
+from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.presets.huggingface import save_huggingface
 from bert_span.squad.example import Answer
-from bert_span.text.preprocessor import SpanPreprocessor
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
 _UNICODE = (
@@ -47,7 +47,7 @@ _UNICODE = (
 @pytest.fixture(scope="module")
 def extractor():
   """An extractor of random weights; not to be changed."""
-  return shared_extractor(head=SPAN_HEAD)
+  return shared_extractor(kind=SpanExtractor)
 
 
 @pytest.fixture
@@ -75,19 +75,22 @@ def _check_equal(predictions, expected):
 
 
 def _check_same_weights(extractor, expected):
-  weights = (each.model.weights for each in (extractor, expected))
+  weights = (each.weights for each in (extractor, expected))
   for one, other in zip(*weights, strict=True):
     np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(
-  ("head", "weights"),
-  [(SPAN_HEAD, "span_head.safetensors"), (BIO_HEAD, "tag_head.safetensors")],
+  ("kind", "weights"),
+  [
+    (SpanExtractor, "span_head.safetensors"),
+    (BioExtractor, "tag_head.safetensors"),
+  ],
 )
 def test_a_saved_model_is_complete_and_gives_the_same_answers(
-  tmp_path, head, weights
+  tmp_path, kind, weights
 ):
-  extractor = tiny_extractor(version_2=True, do_lower_case=False, head=head)
+  extractor = tiny_extractor(version_2=True, do_lower_case=False, kind=kind)
   extractor.save_to_preset(f"{tmp_path}/model/")
   assert os.listdir(tmp_path) == ["model"]
   assert sorted(os.listdir(tmp_path / "model")) == [
@@ -97,18 +100,20 @@ def test_a_saved_model_is_complete_and_gives_the_same_answers(
   config = json.loads((tmp_path / "model" / "span_config.json").read_text())
   assert config == {
     "format": 1,
-    "head": head.name,
+    "head": kind.head_name,
     "do_lower_case": False,
     "window": {"max_seq_length": 32, "doc_stride": 8, "max_query_length": 8},
     "decoder": dataclasses.asdict(extractor.decoder_options),
   }
   loaded = SpanExtractor.from_preset(tmp_path / "model")
-  assert loaded.head == head
+  assert type(loaded) is kind
   _check_same_weights(loaded, extractor)
   with eagerly():
-    _check_equal(*(list(e.predict(_examples())) for e in (loaded, extractor)))
+    _check_equal(
+      *(list(e.predictions(_examples())) for e in (loaded, extractor))
+    )
   # Options that are given win over the saved ones.
-  windows, options = WindowOptions(24, 4, 6), head.options_type()
+  windows, options = WindowOptions(24, 4, 6), kind.decoder_class.options_type()
   loaded = SpanExtractor.from_preset(tmp_path / "model", windows, options)
   assert loaded.window_options == windows
   assert loaded.decoder_options == options
@@ -128,7 +133,7 @@ def test_saving_again_replaces_the_model_and_keeps_other_files(copied):
 def test_a_failed_save_leaves_the_old_model(copied, extractor, monkeypatch):
   files = {path: path.stat().st_mtime_ns for path in copied.iterdir()}
   fail = mock.Mock(side_effect=OSError("disk full"))
-  monkeypatch.setattr("bert_span.extractor.write_span_config", fail)
+  monkeypatch.setattr("bert_span.extractors.extractor.write_span_config", fail)
   with pytest.raises(OSError, match="disk full"):
     extractor.save_to_preset(copied)
   assert os.listdir(copied.parent) == ["model"]
@@ -137,7 +142,7 @@ def test_a_failed_save_leaves_the_old_model(copied, extractor, monkeypatch):
 
 def test_other_file_systems_and_links_are_written_and_read(extractor, tmp_path):
   folder = f"file://{tmp_path}/model"
-  tiny_extractor(head=BIO_HEAD).save_to_preset(folder)
+  tiny_extractor(kind=BioExtractor).save_to_preset(folder)
   extractor.save_to_preset(folder)
   assert not tf.io.gfile.exists(f"{folder}/tag_head.safetensors")
   latest = tmp_path / "latest"
@@ -165,7 +170,6 @@ def test_a_model_that_does_not_fit_is_refused(copied, extractor):
   config = path.read_text()
   for changes, message in (
     ({"head": "pointer"}, "'pointer'"),
-    ({"head": "bio"}, "bio head"),
     ({"decoder": {"max_answer_length": 10**12}}, "max_answer_length.*10{12}"),
     ({"decoder": {"beam": 3}}, "beam"),
   ):
@@ -173,24 +177,32 @@ def test_a_model_that_does_not_fit_is_refused(copied, extractor):
     with pytest.raises(ValueError, match=message):
       SpanExtractor.from_preset(copied)
   path.write_text(config)
-  for missing, message in (
-    ("assets/tokenizer/vocabulary.txt", r"vocab\.txt"),
-    ("span_head.safetensors", "span head"),
-  ):
-    (copied / missing).unlink()
-    with pytest.raises(ValueError, match=message):
-      SpanExtractor.from_preset(copied, verify=False)
-  model, windows = extractor.model, extractor.window_options
-  for vocabulary, options, message in (
-    ([*VOCABULARY, "more"], None, "25 tokens .* 24 embeddings"),
-    (VOCABULARY, BioDecoderOptions(), "DecoderOptions .* BioDecoderOptions"),
-  ):
-    with pytest.raises(ValueError, match=message):
-      SpanExtractor(model, vocabulary, True, windows, options)
+  with pytest.raises(ValueError, match=r"span head.*SpanExtractor"):
+    BioExtractor.from_preset(copied)
+  with pytest.raises(ValueError, match=r"stride.*doc_stride"):
+    SpanExtractor.from_preset(copied, stride=3)
+  (copied / "assets/tokenizer/vocabulary.txt").unlink()
+  with pytest.raises(ValueError, match=r"vocab\.txt"):
+    SpanExtractor.from_preset(copied, verify=False)
+  backbone, options = extractor.backbone, extractor.window_options
+  preprocessor = SpanPreprocessor([*VOCABULARY, "more"], options=options)
+  with pytest.raises(ValueError, match="25 tokens"):
+    SpanExtractor(backbone, preprocessor)
+  with pytest.raises(ValueError, match="BioDecoderOptions"):
+    SpanExtractor(backbone, None, BioDecoderOptions())
+
+
+def test_a_new_head_does_not_answer_before_it_was_trained(copied):
+  (copied / "span_head.safetensors").unlink()
+  extractor = SpanExtractor.from_preset(copied, verify=False)
+  with pytest.raises(ValueError, match="Train it first"):
+    extractor.answer(QUESTION, CONTEXT)
+  extractor.head.kernel.assign_add(extractor.head.kernel)
+  extractor.answer(QUESTION, CONTEXT)
 
 
 def test_the_answer_of_a_bio_head_is_its_span_with_the_best_score():
-  extractor = shared_extractor(head=BIO_HEAD)
+  extractor = shared_extractor(kind=BioExtractor)
   spans = extractor.answers(QUESTION, _LONG)
   assert len(spans) > 1
   for span in spans:
@@ -235,7 +247,7 @@ def test_arguments_that_do_not_fit_are_refused(extractor):
     with pytest.raises(ValueError, match=message):
       extractor.answer(*arguments)
   with pytest.raises(ValueError, match="batch_size must be at least 1"):
-    list(extractor.predict(_examples(), 0))
+    list(extractor.predictions(_examples(), 0))
 
 
 def test_fixed_length_gives_the_same_best_answers(extractor):
@@ -245,12 +257,14 @@ def test_fixed_length_gives_the_same_best_answers(extractor):
     assert logits.logits["start_logits"].shape[1] == 32
     # Not of the fifth, a passage of one word: as in run_squad, its n-best
     # positions are all taken by the padding that a random model scores high.
-    _check_equal(*(list(e.predict(_examples(4))) for e in (fixed, extractor)))
+    _check_equal(
+      *(list(e.predictions(_examples(4))) for e in (fixed, extractor))
+    )
 
 
-@pytest.mark.parametrize("head", HEADS)
-def test_every_token_has_its_logits_whatever_shares_its_batch(head):
-  extractor = shared_extractor(head=head)
+@pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
+def test_every_token_has_its_logits_whatever_shares_its_batch(kind):
+  extractor = shared_extractor(kind=kind)
   (one,) = extractor.window_logits(_examples(), batch_size=1)
   (many,) = extractor.window_logits(_examples(), batch_size=100)
   is_token = one.windows["input_mask"] > 0
@@ -261,18 +275,19 @@ def test_every_token_has_its_logits_whatever_shares_its_batch(head):
 
 
 def test_chunks_of_examples_keep_their_order(extractor):
-  examples, chunks = _examples(70), []  # More than one chunk.
-  predictions = list(extractor.predict(examples, on_logits=chunks.append))
+  examples = _examples(70)  # More than one chunk.
+  predictions = list(extractor.predictions(examples))
+  chunks = list(extractor.window_logits(examples))
   assert [len(chunk.examples) for chunk in chunks] == [64, 6]
-  decode = WindowDecoder(extractor.head, extractor.decoder_options)
-  assert [p for chunk in chunks for p in decode(chunk)] == predictions
+  decoded = [p for chunk in chunks for p in extractor.decode(chunk)]
+  assert decoded == predictions
   rows = _rows(predictions)
   assert [row[0] for row in rows] == [f"q{i}" for i in range(70)]
   assert [row[1:] for row in rows[5:]] == [row[1:] for row in rows[:-5]]
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_fit_trains_the_model_and_continues_in_its_folder(
+def test_fine_tune_trains_the_model_and_continues_in_its_folder(
   tmp_path, architecture
 ):
   extractor = extractor_of(architecture)
@@ -282,13 +297,13 @@ def test_fit_trains_the_model_and_continues_in_its_folder(
   sizes |= {"learning_rate": 1e-2, "save_checkpoints_steps": 20}
   options = FineTuningOptions(**sizes)
   whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-  assert extractor.fit(examples, options, whole) == 40
+  assert fine_tune(extractor, examples, options, whole) == 40
   with eagerly():
     assert extractor.answer(QUESTION, CONTEXT).text == "Anna"
-  assert extractor.fit(examples, options, whole) == 0
+  assert fine_tune(extractor, examples, options, whole) == 0
   copy_stopped(whole, stopped, 20)
   resumed = extractor_of(architecture)
-  assert resumed.fit(examples, options, stopped) == 20
+  assert fine_tune(resumed, examples, options, stopped) == 20
   _check_same_weights(resumed, extractor)
 
 
@@ -308,7 +323,7 @@ def test_exports_of_a_hugging_face_directory_answer_the_same(
   # TFLite quantizes matrices of 1,024 entries and more.
   made = extractor_of(architecture, intermediate_dim=64)
   directory = tmp_path / "huggingface"
-  save_huggingface(made.model, made.preprocessor.tokenizer, directory)
+  save_huggingface(made, directory)
   path = directory / "model.safetensors"
   tensors = safetensors.numpy.load_file(path)
   halves = {name: value.astype(dtype) for name, value in tensors.items()}
@@ -327,18 +342,14 @@ def test_exports_of_a_hugging_face_directory_answer_the_same(
 
 def test_what_cannot_be_learned_or_exported_is_refused(extractor, tmp_path):
   with pytest.raises(ValueError, match="0 examples"):
-    extractor.fit([])
+    fine_tune(extractor, [])
   for answer in (("Anna", 3), ("Anna", -1), ("", 0), ("x", 10**6)):
     example = SquadExample("q7", QUESTION, CONTEXT, (Answer(*answer),))
     with pytest.raises(ValueError, match="q7"):
-      extractor.fit([example])
+      fine_tune(extractor, [example])
   spans = ((Answer("Anna", 22), Answer("Anna", 3)),)
   example = SquadExample("q7", QUESTION, CONTEXT, annotations=spans)
   with pytest.raises(ValueError, match="q7"):
-    shared_extractor(head=BIO_HEAD).fit([example])
+    fine_tune(shared_extractor(kind=BioExtractor), [example])
   with pytest.raises(ValueError, match="tf_saved_model or litert"):
     extractor.export(tmp_path / "x", "onnx")
-  # TFLite has no tokenizer of byte pairs.
-  path = str(tmp_path / "tiny.tflite")
-  with pytest.raises(ValueError, match="with_tokenizer"):
-    extractor_of("roberta").export(path, "litert", with_tokenizer=True)

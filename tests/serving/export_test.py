@@ -12,8 +12,8 @@ from tiny_encoder import INPUTS
 from tiny_extractor import tiny_extractor
 
 from bert_span import SpanHead, SpanModel
-from bert_span.heads.bio import BIO_HEAD
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs import export_saved_model
 from bert_span.jobs.export_saved_model import cast_encoder
 from bert_span.modeling.keras_internals import sublayers
@@ -23,7 +23,7 @@ from bert_span.modeling.keras_internals import sublayers
 def test_half_precision_halves_the_variables(
   tmp_path, few_samples, monkeypatch
 ):
-  extractor = tiny_extractor(head=BIO_HEAD)
+  extractor = tiny_extractor(kind=BioExtractor)
   options = {"dtype": "bfloat16", "with_warmup": False}
   path, verified = export_saved_model.export_saved_model(
     extractor, tmp_path, **options
@@ -31,7 +31,10 @@ def test_half_precision_halves_the_variables(
   assert verified.num_questions == len(few_samples)
   with open(os.path.join(path, "assets.extra/model_card.json")) as file:
     written = json.load(file)["options"]
-  assert (written["head"], written["dtype"]) == (BIO_HEAD.name, "bfloat16")
+  assert (written["head"], written["dtype"]) == (
+    BioExtractor.head_name,
+    "bfloat16",
+  )
   reader = tf.train.load_checkpoint(os.path.join(path, "variables/variables"))
   dtypes = collections.Counter(reader.get_variable_to_dtype_map().values())
   # Kernel and bias of the head stay float32.
@@ -39,7 +42,7 @@ def test_half_precision_halves_the_variables(
   with pytest.raises(ValueError, match="'int8'"):
     export_saved_model.export_saved_model(None, tmp_path, dtype="int8")
   # A graph that answers otherwise than the model is not published.
-  other = tiny_extractor(head=BIO_HEAD, seed=8)
+  other = tiny_extractor(kind=BioExtractor, seed=8)
   monkeypatch.setattr(extractor, "predict", other.predict)
   with pytest.raises(ValueError, match="not published"):
     export_saved_model.export_saved_model(extractor, tmp_path, **options)
@@ -47,10 +50,10 @@ def test_half_precision_halves_the_variables(
 
 
 @pytest.mark.parametrize(
-  ("head", "dtype"), [(SPAN_HEAD, "bfloat16"), (BIO_HEAD, "float16")]
+  ("kind", "dtype"), [(SpanExtractor, "bfloat16"), (BioExtractor, "float16")]
 )
-def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, head):
-  model = tiny_extractor(head=head).model  # changed below
+def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, kind):
+  model = tiny_extractor(kind=kind).model  # changed below
   model.head.bias.assign_add(model.head.bias + 1)
   cast = cast_encoder(model, dtype)
   assert type(cast) is type(model)

@@ -1,13 +1,11 @@
 """From answers in characters to tokens of windows, by hand."""
 
-import functools
 import random
 
 import pytest
-import tensorflow as tf
+from labelled import labelled_batches
 
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
-from bert_span.data.window_batches import window_batches
 from bert_span.squad.example import Answer
 
 _VOCABULARY = [
@@ -21,19 +19,11 @@ _OPTIONS = WindowOptions(39, 2, 1)
 _SHORT = WindowOptions(7, 2, 1)
 
 
-@functools.cache
-def _preprocessor(options):
-  """A graph, as the long example takes minutes op by op, traced once."""
-  layer = SpanPreprocessor(_VOCABULARY, options=options)
-  return tf.function(layer, reduce_retracing=True)
-
-
 def _windows(context, answer, char_start, options=_OPTIONS):
   """The labelled windows of one example."""
   example = SquadExample("", "who", context, (Answer(answer, char_start),))
-  ((_, windows),) = window_batches(
-    [example], _preprocessor(options), with_answers=True
-  )
+  preprocessor = SpanPreprocessor(_VOCABULARY, options=options)
+  ((windows, _),) = labelled_batches([example], preprocessor)
   return {name: values.tolist() for name, values in windows.items()}
 
 

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
+from labelled import labelled_batches
 
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
-from bert_span.data.window_batches import window_batches
-from bert_span.data.window_labels import TAGS, tag_labels, window_bio_labels
+from bert_span.data.bio_preprocessor import BioPreprocessor, tag_labels
+from bert_span.modeling.tags import TAGS
 from bert_span.squad.example import Answer
 from bert_span.squad.reader import read_squad
 
@@ -71,14 +73,13 @@ def test_annotators_without_a_located_answer_do_not_count():
 
 def test_a_window_that_cuts_a_span_is_labelled_with_the_part_inside():
   """Windows "a b c", "c d e": the span "b c d" is cut by both."""
-  preprocessor = SpanPreprocessor(_VOCABULARY, options=WindowOptions(7, 2, 1))
+  preprocessor = BioPreprocessor(_VOCABULARY, options=WindowOptions(7, 2, 1))
   examples = [
     SquadExample("cut", "q", "a b c d e", (Answer("b c d", 2),)),
     SquadExample("none", "q", "a", (), is_impossible=True),
     SquadExample("lost", "q", "a", (Answer("x", -1),)),
   ]
-  ((_, windows),) = window_batches(examples, preprocessor)
-  labels, is_labelled = window_bio_labels(examples, windows)
+  ((labels, is_labelled),) = labelled_batches(examples, preprocessor)
   none = np.zeros(3)
   np.testing.assert_array_equal(
     labels["tag_labels"],
@@ -90,6 +91,15 @@ def test_a_window_that_cuts_a_span_is_labelled_with_the_part_inside():
     ],
   )
   assert is_labelled.tolist() == [True, True, True, False]
+  # The same of strings, as keras.Model.fit gives them.
+  x = {"question": ["q"] * 2, "context": ["a b c d e", "a"]}
+  y = {"answer_text": [[["b c d"]], [[]]], "answer_start": [[[2]], [[]]]}
+  batches = tf.data.Dataset.from_tensor_slices(
+    (x, preprocessor.label_tensors(y))
+  ).batch(2)
+  ((_, in_graph),) = batches.map(preprocessor)
+  for _, found in (preprocessor(x, y), (None, in_graph)):
+    np.testing.assert_array_equal(found["tag_logits"], labels["tag_labels"][:3])
 
 
 def test_soft_labels_of_squad_equal_a_direct_count(shared_data):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from labelled import labelled_batches
 from tiny_extractor import BYTE_PAIRS
 
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
-from bert_span.data.window_batches import example_arrays
 from bert_span.squad.example import Answer
 
 _VOCABULARY = [
@@ -21,18 +21,22 @@ def preprocessor():
   return SpanPreprocessor(_VOCABULARY, options=_OPTIONS)
 
 
-def _inputs(questions, contexts, answers):
+def _labelled(preprocessor, questions, contexts, answers):
+  """Windows and labels; answers are at their first place."""
   examples = [
     SquadExample("", q, c, (Answer(a, c.find(a) if a else -1),))
     for q, c, a in zip(questions, contexts, answers, strict=True)
   ]
-  arrays = example_arrays(examples, with_answers=True)
-  return {name: tf.constant(values) for name, values in arrays.items()}
+  ((windows, _),) = labelled_batches(examples, preprocessor)
+  return windows
 
 
 def test_a_question_and_a_passage_become_a_window(preprocessor):
-  windows = preprocessor(
-    {"question": ["Who came?"], "context": tf.constant(["John came."])}
+  windows = preprocessor.windows(
+    {
+      "question": tf.constant(["Who came?"]),
+      "context": tf.constant(["John came."]),
+    }
   )
   tokens = [_VOCABULARY[i] for i in windows["input_ids"][0].numpy()]
   assert tokens == (
@@ -42,7 +46,6 @@ def test_a_question_and_a_passage_become_a_window(preprocessor):
   (ends,) = windows["token_char_ends"].numpy().tolist()
   assert starts == [*outside, 0, 5, 9, -1]
   assert ends == [*outside, 4, 9, 10, -1]
-  assert "start_positions" not in windows
 
 
 def test_questions_about_one_passage_get_what_they_would_get_alone(
@@ -52,10 +55,10 @@ def test_questions_about_one_passage_get_what_they_would_get_alone(
   questions = ["who", "came?", "who came", ""]
   contexts = [passage, "a Smith a", passage, passage]
   answers = ["Smith", "a", "came", ""]
-  together = preprocessor(_inputs(questions, contexts, answers))
+  together = _labelled(preprocessor, questions, contexts, answers)
   max_padded = SpanPreprocessor(_VOCABULARY, options=_OPTIONS, pad_to_max=True)
   examples = zip(questions, contexts, answers, strict=True)
-  alone = [max_padded(_inputs(*([x] for x in example))) for example in examples]
+  alone = [_labelled(max_padded, *([x] for x in each)) for each in examples]
   assert together.pop("example_index")[-1] == 3
   for name, values in together.items():
     expected = np.concatenate([windows[name] for windows in alone])
@@ -66,19 +69,44 @@ def test_byte_pairs_have_two_separators_and_labels_of_their_characters():
   options = WindowOptions(10, 1, 3)
   preprocessor = SpanPreprocessor(BYTE_PAIRS, options=options)
   tokens = BYTE_PAIRS.tokens
-  windows = preprocessor(_inputs(["a?"], ["he in"], ["in"]))
+  texts = ["a?"], ["he in"], ["in"]
+  windows = _labelled(preprocessor, *texts)
   # "in" has the space before it.
   expected = ["<s>", "a", "?", "</s>", "</s>", "h", "e", "Ġin", "</s>"]
   assert [tokens[i] for i in windows["input_ids"][0]] == expected
-  assert windows["first_context_position"].numpy().tolist() == [5]
-  assert windows["token_char_starts"][0, 5:8].numpy().tolist() == [0, 1, 3]
+  assert windows["first_context_position"].tolist() == [5]
+  assert windows["token_char_starts"][0, 5:8].tolist() == [0, 1, 3]
   for name in ("start_positions", "end_positions"):
-    assert windows[name].numpy().tolist() == [7]
+    assert windows[name].tolist() == [7]
   copy = SpanPreprocessor.from_config(preprocessor.get_config())
-  for name, values in copy(_inputs(["a?"], ["he in"], ["in"])).items():
+  for name, values in _labelled(copy, *texts).items():
     np.testing.assert_array_equal(values, windows[name], err_msg=name)
   padded = SpanPreprocessor(BYTE_PAIRS, options=options, pad_to_max=True)
-  ids = padded(_inputs(["a?"], ["he in"], ["in"]))["input_ids"]
-  assert ids[0, 9:].numpy().tolist() == [tokens.index("<pad>")]
+  ids = _labelled(padded, *texts)["input_ids"]
+  assert ids[0, 9:].tolist() == [tokens.index("<pad>")]
   with pytest.raises(ValueError, match="at least 6"):
     SpanPreprocessor(BYTE_PAIRS, options=WindowOptions(5, 1, 1))
+
+
+def test_a_preprocessor_makes_the_inputs_and_labels_of_a_model(preprocessor):
+  x = {"question": ["who", "came?"], "context": ["John Smith came. a", "a"]}
+  y = {"answer_text": ["Smith", ""], "answer_start": [5, -1]}
+  inputs = preprocessor(x)
+  # [CLS] who [SEP] and room for five, of which the first passage has six.
+  assert inputs["token_ids"].shape == (4, 9)
+  assert inputs.keys() == {"token_ids", "segment_ids", "padding_mask"}
+  same, labels, weights = preprocessor(x, y, tf.constant([0.5, 2.0]))
+  for name, values in inputs.items():
+    np.testing.assert_array_equal(same[name], values)
+  assert labels["start_logits"].numpy().tolist()[:1] == [4]
+  assert labels["end_logits"].numpy().tolist()[-1:] == [0]
+  assert weights.numpy().tolist()[-1] == 2.0
+  batches = tf.data.Dataset.from_tensor_slices((x, y)).batch(2)
+  ((_, in_graph),) = batches.map(preprocessor)
+  for name, values in labels.items():
+    np.testing.assert_array_equal(in_graph[name], values)
+  wrong = {"answer_text": ["Smith", ""], "answer_start": [6, -1]}
+  with pytest.raises(
+    (ValueError, tf.errors.InvalidArgumentError), match="char_start 6"
+  ):
+    preprocessor(x, wrong)

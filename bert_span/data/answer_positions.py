@@ -1,0 +1,133 @@
+"""Where answers are in the tokens of their passages.
+
+Annotators mark characters. As in run_squad, the answer is first widened to
+whole words, then narrowed to the first run of tokens in them that equals the
+tokens of the answer. In "The leader was John Smith (1895-1943)." the answer
+"1895" is widened to "(1895-1943).", the tokens ( 1895 - 1943 ) . and narrowed
+to 1895. If no run is equal ("Japan" in "Japanese", one token), the whole words
+remain.
+
+Source: google-research/bert, run_squad.py, read_squad_examples,
+convert_examples_to_features and _improve_answer_span.
+"""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+# As run_squad: only these separate the words of a passage. Other white space,
+# such as a no-break space, is part of a word.
+_WORD_SEPARATORS = [ord(c) for c in " \t\r\n\u202f"]
+
+# The position of an answer that has no token in its passage.
+NO_TOKEN = -1
+
+
+class PassageTokens(NamedTuple):
+  """The tokens of a passage, int32 [tokens], read from its windows."""
+
+  ids: np.ndarray
+  char_starts: np.ndarray
+  char_ends: np.ndarray
+
+
+class TokenPlaces(NamedTuple):
+  """Where the tokens of a passage are in its windows, int [places]."""
+
+  window: np.ndarray
+  position: np.ndarray
+  token: np.ndarray
+
+
+def passages_of(windows, num_examples):
+  """Yields the `PassageTokens` and `TokenPlaces` of each example.
+
+  `windows` is a dict of arrays of `SlidingWindows`.
+  """
+  window, position = np.nonzero(windows["token_char_starts"] >= 0)
+  shift = windows["context_start"] - windows["first_context_position"]
+  token = position + shift[window]
+  # Windows are in the order of their examples.
+  bounds = np.searchsorted(
+    windows["example_index"][window], np.arange(num_examples + 1)
+  )
+  names = ("input_ids", "token_char_starts", "token_char_ends")
+  for first, end in itertools.pairwise(bounds):
+    part = slice(first, end)
+    places = TokenPlaces(window[part], position[part], token[part])
+    # Windows overlap: the last one that holds a token gives its values.
+    values = np.zeros([len(names), places.token.max(initial=-1) + 1], np.int32)
+    for row, name in zip(values, names, strict=True):
+      row[places.token] = windows[name][places.window, places.position]
+    yield PassageTokens(*values), places
+
+
+def answer_tokens(
+  context, tokens, char_start, char_end, answer_ids, whole_words=True
+):
+  """Finds the first and the last token of an answer, see the module.
+
+  Args:
+    context: str, the passage.
+    tokens: its `PassageTokens`.
+    char_start, char_end: half-open offsets of the answer, in characters.
+    answer_ids: int [n], the tokens of the answer's text.
+    whole_words: as run_squad. False gives the tokens that share a character
+      with the answer, for vocabularies whose tokens depend on the neighbours.
+
+  Returns:
+    Two int, inclusive; last is first - 1 for an answer without a token.
+  """
+  starts, ends = tokens.char_starts, tokens.char_ends - 1
+  begin, end = char_start, char_end - 1
+  if whole_words:
+    word_of = _word_numbers(context)
+    starts, ends, begin, end = (word_of(x) for x in (starts, ends, begin, end))
+  first = int(np.count_nonzero(ends < begin))
+  last = int(np.count_nonzero(starts <= end)) - 1
+  if whole_words and len(answer_ids):
+    run = tokens.ids[first : last + 1]
+    at = np.arange(max(0, len(run) + 1 - len(answer_ids)))
+    for shift, answer_id in enumerate(answer_ids):
+      at = at[run[at + shift] == answer_id]
+    if len(at):
+      first += int(at[0])
+      last = first + len(answer_ids) - 1
+  return first, last
+
+
+def window_positions(windows, rows, first, last):
+  """Places the tokens of an answer in the windows of its passage.
+
+  Args:
+    windows: dict of arrays of `SlidingWindows`.
+    rows: slice of the windows of the passage.
+    first, last: of `answer_tokens`.
+
+  Returns:
+    int [rows, 2]: start and end position, inclusive. A window without the whole
+    answer has 0, 0, its [CLS]. An answer without a token (a lone zero-width
+    space) has -1, -1 in all windows; run_squad labels it from the token after
+    it to the one before.
+  """
+  begin = windows["context_start"][rows]
+  if last < first:
+    return np.full([len(begin), 2], NO_TOKEN, np.int32)
+  end = begin + windows["context_length"][rows]
+  is_inside = (first >= begin) & (last < end)
+  offset = windows["first_context_position"][rows] - begin
+  positions = np.stack([first + offset, last + offset], axis=1)
+  return np.where(is_inside[:, np.newaxis], positions, 0).astype(np.int32)
+
+
+def _word_numbers(text):
+  """A function of characters, int, to the numbers of their words.
+
+  Separators belong to the word before.
+  """
+  characters = np.frombuffer(f"\n{text}".encode("utf-32-le"), np.uint32)
+  is_separator = np.isin(characters, _WORD_SEPARATORS)
+  begins = ~is_separator[1:] & is_separator[:-1]
+  words = np.cumsum(begins)  # [characters]
+  return lambda index: words[np.minimum(index, len(words) - 1)]

@@ -1,0 +1,188 @@
+"""Strings to windows, with the B/I/O labels of answers of several spans.
+
+A token belongs to a span if it shares a character with it. The first such
+token of the passage is B, the others are I, tokens outside are O:
+
+    passage       the   old   mill   burned
+    annotator 1    B     I     I      O       "the old mill"
+    annotator 2    O     B     I      O       "old mill"
+    annotator 3    O     B     I      O       "old mill"
+
+The soft labels are the shares of B, I, O: the (1/3, 0, 2/3), old (2/3, 1/3, 0),
+mill (0, 1, 0), burned (0, 0, 1).
+
+The whole passage is labelled, and a window gets the labels of its tokens. If it
+begins within a span, its first token is I: the middle of an answer. Decoding
+takes each token from its max-context window, which has the most context.
+"""
+
+from typing import ClassVar
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from bert_span.data.answer_positions import passages_of
+from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.modeling.tags import NUM_TAGS, B, I, O
+from bert_span.squad.example import NOT_LOCATED, Answer, check_located
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class BioPreprocessor(SpanPreprocessor):
+  """Converts questions and passages to the inputs and labels of B/I/O tags.
+
+  It is a `SpanPreprocessor` but for y, the answers of any number of annotators:
+
+  ```python
+  inputs, labels = preprocessor(
+    {"question": ["What burned?"], "context": ["The old mill burned."]},
+    {
+      # [questions, annotators, spans]; [] for an annotator without an answer.
+      "answer_text": [[["The old mill"], ["old mill"]]],
+      "answer_start": [[[0], [4]]],
+    },
+  )
+  labels["tag_logits"]  # float32 [1, seq_length, 3], shares of B, I and O
+  ```
+
+  The labels are zero outside the passage, and for questions without an
+  annotator. Annotators are joined by `annotator_labels`, see `tag_labels`.
+  """
+
+  head_name = "bio"
+  window_labels = ()
+  token_labels: ClassVar = {"tag_labels": NUM_TAGS}
+  outputs = ("tag_logits",)
+  every_annotator = True
+
+  def label_arrays(self, examples):
+    """Returns y of `SquadExample`s; answers that are not located have -1."""
+    values = {"text": [], "char_start": []}
+    for example in examples:
+      for name, column in values.items():
+        column.append(
+          [
+            [getattr(span, name) for span in spans]
+            for spans in example.annotators
+          ]
+        )
+    return {
+      "answer_text": values["text"],
+      "answer_start": values["char_start"],
+    }
+
+  def label_tensors(self, y):
+    types = {"answer_text": tf.string, "answer_start": tf.int32}
+    return {
+      name: y[name]
+      if isinstance(y[name], tf.RaggedTensor)
+      else tf.ragged.constant(y[name], kind, ragged_rank=2)
+      for name, kind in types.items()
+    }
+
+  def label(self, contexts, y, windows, annotator_labels="soft"):
+    shape = windows["input_ids"].shape
+    labels = np.zeros([*shape, NUM_TAGS], np.float32)
+    is_labelled = np.zeros(shape[0], bool)
+    answers = zip(y["answer_text"], y["answer_start"], strict=True)
+    passages = passages_of(windows, len(contexts))
+    for i, ((texts, starts), (tokens, places)) in enumerate(
+      zip(answers, passages, strict=True)
+    ):
+      context = contexts[i].decode("utf-8")
+      annotators = [
+        _spans(context, *annotator, f"question {i} of the batch")
+        for annotator in zip(texts, starts, strict=True)
+      ]
+      offsets = tokens.char_starts, tokens.char_ends
+      tags = tag_labels(annotators, *offsets, annotator_labels)
+      if tags is not None:
+        labels[places.window, places.position] = tags[places.token]
+        is_labelled |= windows["example_index"] == i
+    return {"tag_labels": labels}, is_labelled
+
+  @staticmethod
+  def has_answer(labels, row_splits):
+    (tags,) = labels.values()  # [all tokens, tags], the last one is O
+    marked = np.any(tags[:, :-1] > 0, axis=1).astype(np.int64)
+    return np.add.reduceat(marked, row_splits[:-1]) > 0
+
+  @staticmethod
+  def is_answerable(example):
+    return any(example.annotators)
+
+
+def tag_labels(
+  annotators, token_char_starts, token_char_ends, annotator_labels="soft"
+):
+  """Returns the labels of the tokens of a passage.
+
+  Annotators are ignored if their answers are not located in the passage or
+  have no token in it. An annotator without an answer labels all tokens O.
+
+  Args:
+    annotators: for each annotator a sequence of `Answer`, () for no answer.
+    token_char_starts, token_char_ends: int [tokens], half-open offsets into
+      the passage in characters, ascending.
+    annotator_labels: "soft", the shares of all annotators; "majority", 1 for
+      the most frequent tag (in a tie, the tag of the earliest annotator; an I
+      after an O becomes B); "first", the tags of the first annotator.
+
+  Returns:
+    float32 [tokens, 3], for B, I and O; None if all annotators are ignored.
+  """
+  offsets = token_char_starts, token_char_ends
+  tags = [_annotator_tags(spans, *offsets) for spans in annotators]
+  tags = [each for each in tags if each is not None]
+  if not tags:
+    return None
+  one_hot = np.eye(NUM_TAGS)
+  if annotator_labels == "soft":
+    return np.mean(one_hot[np.stack(tags)], axis=0).astype(np.float32)
+  chosen = tags[0] if annotator_labels == "first" else _majority(tags)
+  return one_hot[chosen].astype(np.float32)
+
+
+def _spans(context, texts, starts, place):
+  """The list of `Answer` of an annotator, checked where they are located."""
+  spans = []
+  for text, start in zip(texts, starts, strict=True):
+    text = text.decode("utf-8") if isinstance(text, bytes) else text
+    if start != NOT_LOCATED:
+      check_located(context, text, start, place)
+    spans.append(Answer(text, start))
+  return spans
+
+
+def _annotator_tags(spans, token_char_starts, token_char_ends):
+  """The tags of one annotator, int [tokens]; None if no span has a token.
+
+  Spans that share a token are merged.
+  """
+  tags = np.full(len(token_char_starts), O)
+  located = [span for span in spans if span.char_start != NOT_LOCATED]
+  char_starts = np.array([span.char_start for span in located], int)
+  char_ends = char_starts + [len(span.text) for span in located]
+  firsts = np.searchsorted(token_char_ends, char_starts, side="right")
+  lasts = np.searchsorted(token_char_starts, char_ends, side="left") - 1
+  reached = -1  # the last token of the spans so far
+  for first, last in sorted(zip(firsts, lasts, strict=True)):
+    if first <= last:  # else it has no token
+      tags[max(first, reached + 1) : last + 1] = I
+      if first > reached:
+        tags[first] = B
+      reached = max(reached, last)
+  return None if spans and reached < 0 else tags
+
+
+def _majority(tags):
+  """The most frequent tags, int [tokens]."""
+  counts = np.sum(np.eye(NUM_TAGS, dtype=int)[np.stack(tags)], axis=0)
+  tokens, chosen = np.arange(len(counts)), np.full(len(counts), O)
+  for one in reversed(tags):  # the earliest annotator overwrites the others
+    is_most = counts[tokens, one] == counts.max(axis=1)
+    chosen[is_most] = one[is_most]
+  before = np.concatenate([[O], chosen[:-1]])
+  chosen[(chosen == I) & (before == O)] = B
+  return chosen

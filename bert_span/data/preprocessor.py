@@ -1,0 +1,276 @@
+"""Strings to windows, with the labels that a span head is trained on."""
+
+import dataclasses
+from typing import ClassVar
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from bert_span.data.answer_positions import (
+  NO_TOKEN,
+  answer_tokens,
+  passages_of,
+  window_positions,
+)
+from bert_span.data.window_batches import text_array
+from bert_span.squad.example import NOT_LOCATED, check_located
+from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
+from bert_span.text.options import WindowOptions
+from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.text.vocabulary import BytePairs
+from bert_span.text.windows import SlidingWindows
+
+# The columns of windows that labels are made of.
+_LABEL_COLUMNS = (
+  *("example_index", "context_start", "context_length"),
+  *("first_context_position", "input_ids"),
+  *("token_char_starts", "token_char_ends"),
+)
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class SpanPreprocessor(keras.layers.Layer):
+  """Converts questions and passages to the inputs and labels of a model.
+
+  A passage that is longer than a window gives several rows, so there are more
+  rows than questions. A window without the whole answer is labelled 0, 0, its
+  [CLS], as in run_squad.
+
+  Example:
+
+  ```python
+  preprocessor = SpanPreprocessor(load_vocabulary("vocab.txt"))
+  inputs, labels = preprocessor(
+    {"question": ["Who came?"], "context": ["John Smith came."]},
+    {"answer_text": ["John Smith"], "answer_start": [0]},
+  )
+  inputs["token_ids"]  # int32 [1, 9], [CLS] who came ? [SEP] john ...
+  labels["start_logits"]  # int32 [1], 5
+  ```
+
+  Args:
+    vocabulary: list of WordPieces, the index is the id; or the `BytePairs` of
+      RoBERTa.
+    do_lower_case: lower-case and strip accents (uncased models); byte pairs
+      are always cased.
+    options: `WindowOptions`.
+    pad_to_max: pad every batch to max_seq_length, and score the padding as the
+      original does; else padding depends on the batch and is not scored.
+
+  Call arguments:
+    x: dict of question and context, str or string [batch].
+    y: None, or dict of answer_text, str or string [batch], and answer_start,
+      int [batch], in characters; "" and -1 for an unanswerable question.
+    sample_weight: None, or float [batch], weights of questions.
+
+  Returns:
+    The inputs, a dict of token_ids, segment_ids and padding_mask, each int32
+    [windows, seq_length]. With y a pair of them and the labels, a dict by the
+    model's outputs: int32 [windows], the position of start_logits and of
+    end_logits. With sample_weight also the weights of windows.
+
+  A subclass for another head has other class attributes, `label`,
+  `label_arrays`, `label_tensors`, `has_answer` and `is_answerable`.
+  """
+
+  head_name = "span"  # saved with records of labelled windows
+  # Labels that are int32 [windows], and labels that are float32 [windows,
+  # seq_length, n] with this n; each is for the model's output of its place.
+  window_labels = ("start_positions", "end_positions")
+  token_labels: ClassVar = {}
+  outputs = ("start_logits", "end_logits")
+  # Whether all annotators are learned from, else the first answer.
+  every_annotator = False
+
+  def __init__(
+    self,
+    vocabulary,
+    do_lower_case=True,
+    options=None,
+    pad_to_max=False,
+    **kwargs,
+  ):
+    super().__init__(**kwargs)
+    self.built = True  # nothing to build
+    self.options = options or WindowOptions()
+    self._whole_words = not isinstance(vocabulary, BytePairs)
+    if self._whole_words:
+      self.tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
+    else:
+      self.tokenizer = BytePairTokenizer(*vocabulary)
+    self.sliding_windows = SlidingWindows(
+      self.options,
+      self.tokenizer.cls_id,
+      self.tokenizer.sep_id,
+      pad_to_max,
+      self.tokenizer.pad_id,
+      self.tokenizer.num_separators,
+    )
+
+  # Keras' own __call__ takes no strings.
+  def __call__(self, x, y=None, sample_weight=None):
+    texts = {name: _strings(x[name]) for name in ("question", "context")}
+    windows = self.windows(texts)
+    inputs = model_inputs(windows)
+    if y is None:
+      return inputs
+    labels = self._labels(texts["context"], self.label_tensors(y), windows)
+    labels = dict(zip(self.outputs, labels, strict=True))
+    if sample_weight is not None:
+      sample_weight = tf.gather(sample_weight, windows["example_index"])
+    return keras.utils.pack_x_y_sample_weight(inputs, labels, sample_weight)
+
+  def windows(self, texts):
+    """Returns the dict of `SlidingWindows`, of texts string [batch]."""
+    placed = self.place(texts["question"], texts["context"])
+    return self.sliding_windows.all_tables(placed)
+
+  def place(self, questions, contexts):
+    """Returns the `PlacedWindows` of questions and contexts, string [batch]."""
+    # Each distinct passage is tokenized once.
+    distinct, index = tf.unique(tf.concat([questions, contexts], 0))
+    tokens = self.tokenizer(distinct)
+    num_questions = tf.size(questions)
+    return self.sliding_windows.place(
+      tf.gather(tokens.ids, index[:num_questions]),
+      tokens.gather(index[num_questions:]),
+    )
+
+  def label_arrays(self, examples):
+    """Returns y of `SquadExample`s: the first answer of each, if it has one."""
+    answers = [
+      (example.answers[0].text, example.answers[0].char_start)
+      if example.answers and not example.is_impossible
+      else ("", NOT_LOCATED)
+      for example in examples
+    ]
+    return {
+      "answer_text": text_array(text for text, _ in answers),
+      "answer_start": np.array([start for _, start in answers], np.int32),
+    }
+
+  def label_tensors(self, y):
+    """Returns y, with Python values as tensors."""
+    return {
+      "answer_text": _strings(y["answer_text"]),
+      "answer_start": tf.cast(y["answer_start"], tf.int32),
+    }
+
+  def label(self, contexts, y, windows, annotator_labels=None):
+    """Labels windows that are arrays.
+
+    Args:
+      contexts: list of bytes, the passages of a batch.
+      y: of `label_arrays`.
+      windows: dict of `SlidingWindows`.
+      annotator_labels: how the answers of annotators are joined; None here.
+
+    Returns:
+      The labels by name, and bool [windows]: False where the answer has no
+      token in its passage, or there is no label.
+    """
+    positions = np.zeros([len(windows["example_index"]), 2], np.int32)
+    bounds = np.searchsorted(
+      windows["example_index"], np.arange(len(contexts) + 1)
+    )
+    texts = tf.constant(y["answer_text"], tf.string)
+    answer_ids = self.tokenizer(texts).ids.to_list()
+    answers = zip(y["answer_text"], y["answer_start"], strict=True)
+    passages = passages_of(windows, len(contexts))
+    for i, ((text, start), (tokens, _)) in enumerate(
+      zip(answers, passages, strict=True)
+    ):
+      if start < 0:
+        continue
+      context, text = contexts[i].decode("utf-8"), text.decode("utf-8")
+      check_located(context, text, start, f"question {i} of the batch")
+      span = answer_tokens(
+        context,
+        tokens,
+        start,
+        start + len(text),
+        answer_ids[i],
+        self._whole_words,
+      )
+      rows = slice(bounds[i], bounds[i + 1])
+      positions[rows] = window_positions(windows, rows, *span)
+    labels = dict(zip(self.window_labels, positions.T, strict=True))
+    return labels, positions[:, 1] != NO_TOKEN
+
+  @staticmethod
+  def has_answer(labels, row_splits):
+    """Bool [windows], whether `PackedWindows` have a part of an answer."""
+    return labels["end_positions"] > 0
+
+  @staticmethod
+  def is_answerable(example):
+    """Whether a `SquadExample` has an answer to learn."""
+    return bool(example.answers) and not example.is_impossible
+
+  @classmethod
+  def label_names(cls):
+    """Names of all labels, in the order of the model's outputs."""
+    return (*cls.window_labels, *cls.token_labels)
+
+  @classmethod
+  def inputs_and_labels(cls, batch):
+    """Splits a `PackedWindows.batch` as keras.Model.fit takes it."""
+    labels = zip(cls.outputs, cls.label_names(), strict=True)
+    return model_inputs(batch), {output: batch[name] for output, name in labels}
+
+  def _labels(self, contexts, y, windows):
+    """`label` as a TensorFlow op: a list of tensors."""
+    columns = {name: windows[name] for name in _LABEL_COLUMNS}
+    inputs = contexts, y, columns
+
+    def label(*values):
+      values = [
+        x.to_list() if isinstance(x, tf.RaggedTensor) else x.numpy()
+        for x in values
+      ]
+      labels, _ = self.label(*tf.nest.pack_sequence_as(inputs, values))
+      return [labels[name] for name in self.label_names()]
+
+    types = [tf.int32] * len(self.window_labels)
+    types += [tf.float32] * len(self.token_labels)
+    values = tf.py_function(label, tf.nest.flatten(inputs), types)
+    shapes = [[None]] * len(self.window_labels)
+    shapes += [[None, None, n] for n in self.token_labels.values()]
+    return [tf.ensure_shape(*x) for x in zip(values, shapes, strict=True)]
+
+  def get_config(self):
+    vocabulary = self.tokenizer.full_vocabulary
+    if isinstance(vocabulary, BytePairs):
+      vocabulary = vocabulary._asdict()
+    return {
+      **super().get_config(),
+      "vocabulary": vocabulary,
+      "do_lower_case": self.tokenizer.do_lower_case,
+      "options": dataclasses.asdict(self.options),
+      "pad_to_max": self.sliding_windows.pad_to_max,
+    }
+
+  @classmethod
+  def from_config(cls, config):
+    vocabulary = config["vocabulary"]
+    if isinstance(vocabulary, dict):
+      vocabulary = BytePairs(**vocabulary)
+    options = WindowOptions(**config["options"])
+    return cls(**{**config, "options": options, "vocabulary": vocabulary})
+
+
+def model_inputs(windows):
+  """The inputs of a model, of the columns of windows."""
+  return {
+    "token_ids": windows["input_ids"],
+    "segment_ids": windows["segment_ids"],
+    "padding_mask": windows["input_mask"],
+  }
+
+
+def _strings(texts):
+  """A string tensor of one, of an array or of a list of str."""
+  if tf.is_tensor(texts):
+    return texts
+  return tf.constant(text_array(texts), tf.string)

@@ -1,0 +1,1 @@
+"""Keras models that answer questions, and the table of what they answer."""

@@ -1,0 +1,746 @@
+"""What every extractor is: a Keras model of strings that answers."""
+
+import dataclasses
+import functools
+import os
+import tempfile
+from typing import ClassVar
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from bert_span.answers.answer_graph import AnswerGraph
+from bert_span.answers.decoding import predictions as prediction_lib
+from bert_span.answers.window_logits import WindowDecoder, WindowLogits
+from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.data.window_batches import (
+  example_arrays,
+  example_batches,
+  text_array,
+)
+from bert_span.modeling.architectures import architecture_of
+from bert_span.modeling.encoder import (
+  EncoderConfig,
+  build_encoder,
+  check_sequence_length,
+  encode,
+  encoder_config,
+)
+from bert_span.modeling.heads import assign_head, named_logits
+from bert_span.options.fields import options_from_json
+from bert_span.presets import model_directory
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.presets.selection import SELECTION_FILE, write_selection
+from bert_span.presets.span_config import (
+  CONFIG_FILE,
+  read_span_config,
+  span_config,
+  write_span_config,
+)
+from bert_span.storage.atomic_file import unfinished_directory
+from bert_span.storage.files import is_remote
+from bert_span.storage.log import log_line
+from bert_span.text.options import WindowOptions
+
+# Questions in a batch, as keras.Model.fit has it.
+_BATCH_SIZE = 32
+
+
+class Extractor(keras.Model):
+  """An encoder with a head, trained on strings, that answers questions.
+
+  `SpanExtractor` and `BioExtractor` are the two of this package. Everything in
+  which they differ is in their classes, so a third one is a subclass with the
+  attributes and methods below; see tests/extractors/third_extractor_test.py.
+
+  Args:
+    backbone: of `build_encoder`, or a backbone of KerasHub. Its pooler, which
+      no logit depends on, becomes untrainable.
+    preprocessor: a `preprocessor_class`, which knows vocabulary, case and
+      windows; None for a model of prepared windows.
+    decoder_options: an `options_type`; None takes its defaults.
+    head: the head, a Keras layer; None makes a new one.
+    head_bias: whether a new head has a bias, as the original's.
+    **kwargs: passed to keras.Model.
+
+  Call arguments:
+    inputs: dict of token_ids, segment_ids and padding_mask, each int32
+      [windows, seq_length]; padding_mask is 1 on WordPieces and 0 on padding.
+
+  Returns:
+    dict of float32 logits by the names in `logits`, [windows, seq_length, ..].
+
+  Raises:
+    ValueError: the encoder has fewer embeddings than the vocabulary tokens, or
+      fewer positions than a window; or the options are those of another head.
+  """
+
+  # Its name in --head, span_config.json and records.
+  head_name: str
+  # The model's outputs: their shapes after [windows, seq_length].
+  logits: ClassVar[dict[str, tuple[int, ...]]]
+  logits_descriptions: ClassVar[dict[str, str]]  # a sentence about each
+  columns: "AnswerColumns"  # noqa: F821 -- what it answers, of columns.py
+  preprocessor_class: type[SpanPreprocessor]
+  # A Keras layer of decoding options, with two methods, see `SpanDecoder`.
+  decoder_class: type
+  # The decoder's columns that predictions are made of.
+  prediction_columns: tuple[str, ...]
+  # Names of `development_scores` that can select a model.
+  development_metrics: tuple[str, ...] = ()
+  # The task of transformers' class for such a model, "" without one.
+  transformers_task = ""
+  # Choices of --no_span, see `as_original_without_span`.
+  no_span_choices: tuple[str, ...] = ("no_answer",)
+  # Whether a temperature gives probabilities over all spans of a passage.
+  has_joint_probability = False
+
+  @staticmethod
+  def make_head(use_bias=True):
+    """A new head: a Keras layer whose name ends in "_head", its file's name."""
+    raise NotImplementedError
+
+  @staticmethod
+  def make_loss(options=None):
+    """The keras.losses.Loss of each output, of `FineTuningOptions`.
+
+    Its `call` returns losses [windows].
+    """
+    raise NotImplementedError
+
+  @staticmethod
+  def fingerprint(options):
+    """JSON values that labels and loss depend on; {} for the original's."""
+    return {}
+
+  @staticmethod
+  def predictions_of(examples, columns):
+    """The list of `Prediction` of `prediction_columns` of a batch."""
+    raise NotImplementedError
+
+  @staticmethod
+  def served_classes(columns):
+    """Classes and scores, [batch, n], of TensorFlow Serving's Classify."""
+    raise NotImplementedError
+
+  @staticmethod
+  def num_entries(options):
+    """Entries in a list of answers; None if they depend on the batch."""
+    return None
+
+  @staticmethod
+  def list_file(predictions):
+    """Name -> text of the file with the list of each prediction."""
+    raise NotImplementedError
+
+  @staticmethod
+  def make_observer(num_questions):
+    """None, or an object: add(`WindowLogits`), and files(), texts by name."""
+
+  @staticmethod
+  def file_scores(output_dir, examples):
+    """Scores beyond the official ones, of the files of a prediction."""
+    return {}
+
+  @staticmethod
+  def development_scores(examples, spans):
+    """As `file_scores`, shown during training, of texts by question id."""
+    return {}
+
+  @staticmethod
+  def no_answer_reason(prediction, options):
+    """Why a `Prediction` has no answer, in words."""
+    return f"null odds {prediction.null_odds:.3f}"
+
+  def __init__(
+    self,
+    backbone,
+    preprocessor=None,
+    decoder_options=None,
+    head=None,
+    head_bias=True,
+    **kwargs,
+  ):
+    new_head = head is None
+    head = self.make_head(head_bias) if new_head else head
+    inputs = {
+      name: keras.Input((None,), dtype="int32", name=name)
+      for name in ("token_ids", "segment_ids", "padding_mask")
+    }
+    outputs = named_logits(tuple(self.logits), head(encode(backbone, inputs)))
+    super().__init__(inputs=inputs, outputs=outputs, **kwargs)
+    self.backbone = backbone
+    self.head = head
+    for layer in backbone.layers:
+      if layer.name == "pooled_dense":
+        layer.trainable = False
+    options_type = self.decoder_class.options_type
+    self.decoder_options = decoder_options or options_type()
+    self.decoder_of(self.decoder_options)
+    self.preprocessor = preprocessor
+    # A head that still has its random weights cannot answer.
+    self._untrained = [np.array(w) for w in head.weights] if new_head else []
+
+  @classmethod
+  def decoder_of(cls, options):
+    """The decoder for some options; a ValueError for those of another head."""
+    wanted = cls.decoder_class.options_type
+    if not isinstance(options, wanted):
+      raise ValueError(
+        f"decoder_options must be {wanted.__name__} for a model with a "
+        f"{cls.head_name} head. Received: {type(options).__name__}."
+      )
+    return cls.decoder_class(options)
+
+  @property
+  def preprocessor(self):
+    return self._preprocessor
+
+  @preprocessor.setter
+  def preprocessor(self, preprocessor):
+    if preprocessor is not None:
+      self._check_preprocessor(preprocessor)
+    # Not tracked by Keras: it has no weights, and the graph's variables are the
+    # model's own.
+    object.__setattr__(self, "_preprocessor", preprocessor)
+    object.__setattr__(self, "_graph", None)
+
+  def _check_preprocessor(self, preprocessor):
+    check_sequence_length(self.backbone, preprocessor.options.max_seq_length)
+    rows = encoder_config(self.backbone).vocabulary_size
+    tokens = len(preprocessor.tokenizer.vocabulary)
+    if tokens > rows:
+      raise ValueError(
+        f"The vocabulary has {tokens} tokens but the encoder only {rows} "
+        "embeddings. Use the vocabulary that belongs to the checkpoint."
+      )
+
+  @property
+  def window_options(self):
+    """The `WindowOptions` of the preprocessor."""
+    return self.preprocessor.options
+
+  # Training, as keras.Model does it.
+
+  def compile(self, optimizer="auto", loss="auto", jit_compile=False, **kwargs):
+    """As keras.Model.compile.
+
+    Args:
+      optimizer: "auto" is Adam with the rate 5e-5, as in KerasHub.
+      loss: "auto" is `make_loss`: the `SpanLoss` of both ends, or `BioLoss`.
+      jit_compile: XLA compiles a step again for each shape, and the number and
+        length of windows vary; so it is off by default.
+      **kwargs: of keras.Model.compile.
+    """
+    if optimizer == "auto":
+      optimizer = keras.optimizers.Adam(5e-5)
+    if loss == "auto":
+      loss = self.make_loss()
+    super().compile(optimizer, loss=loss, jit_compile=jit_compile, **kwargs)
+
+  def compile_from_config(self, config):
+    """Compiles a loaded model; Keras leaves out those with a `compile`."""
+    self.compile(**keras.saving.deserialize_keras_object(config))
+    if self.built:
+      self.optimizer.build(self.trainable_variables)
+
+  def fit(
+    self,
+    x=None,
+    y=None,
+    batch_size=None,
+    sample_weight=None,
+    validation_data=None,
+    validation_split=0.0,
+    shuffle=True,
+    **kwargs,
+  ):
+    """As keras.Model.fit, on questions and passages.
+
+    Args:
+      x: dict of question and context, str [questions]; or a tf.data.Dataset of
+        batches of (x, y) or (x, y, sample_weight).
+      y: answers, see the preprocessor.
+      batch_size: questions in a batch, 32 by default. A long passage adds
+        windows to it.
+      sample_weight: float [questions].
+      validation_data: (x, y), (x, y, sample_weight) or a dataset.
+      validation_split, shuffle, **kwargs: of keras.Model.fit.
+
+    Without a preprocessor x and y are windows and their labels, and
+    everything is as in keras.Model.fit.
+
+    Returns:
+      Keras' History.
+    """
+    if self.preprocessor is not None:
+      if validation_split:
+        raise ValueError(
+          "validation_split would put questions about one passage on both "
+          "sides. Divide by passage, and give validation_data."
+        )
+      x = self._question_batches(x, y, sample_weight, batch_size, shuffle)
+      x, y, sample_weight = self._window_batches(x), None, None
+      shuffle = False  # The questions were shuffled.
+      if validation_data is not None:
+        parts = keras.utils.unpack_x_y_sample_weight(validation_data)
+        size = kwargs.get("validation_batch_size") or batch_size
+        # Keras hands it to `evaluate`, which makes the windows.
+        validation_data = self._question_batches(*parts, size)
+      batch_size = None
+    return super().fit(
+      x,
+      y,
+      batch_size=batch_size,
+      sample_weight=sample_weight,
+      validation_data=validation_data,
+      validation_split=validation_split,
+      shuffle=shuffle,
+      **kwargs,
+    )
+
+  def evaluate(
+    self, x=None, y=None, batch_size=None, sample_weight=None, **kwargs
+  ):
+    """As keras.Model.evaluate: loss and metrics of windows, see `fit`."""
+    if self.preprocessor is not None:
+      # In `fit`, Keras would keep the questions of the first epoch.
+      kwargs.pop("_use_cached_eval_dataset", None)
+      x = self._question_batches(x, y, sample_weight, batch_size)
+      x, y, sample_weight = self._window_batches(x), None, None
+      batch_size = None
+    return super().evaluate(
+      x, y, batch_size=batch_size, sample_weight=sample_weight, **kwargs
+    )
+
+  def predict(self, x, batch_size=None, **kwargs):
+    """As keras.Model.predict: the logits of windows, see `fit`.
+
+    Returns:
+      dict of float32 [windows, max_seq_length, ..]. `window_logits` gives them
+      with the windows, and `answer` and `predictions` give answers.
+    """
+    if self.preprocessor is not None:
+      length = self.window_options.max_seq_length
+
+      def padded(inputs):
+        missing = length - tf.shape(inputs["token_ids"])[1]
+        return {n: tf.pad(v, [[0, 0], [0, missing]]) for n, v in inputs.items()}
+
+      x = self._window_batches(self._question_batches(x, batch_size=batch_size))
+      x, batch_size = x.map(padded), None
+    return super().predict(x, batch_size=batch_size, **kwargs)
+
+  def _question_batches(
+    self, x, y=None, sample_weight=None, batch_size=None, shuffle=False
+  ):
+    """A dataset of batches of questions, with what else is given."""
+    if isinstance(x, tf.data.Dataset):
+      return x
+    if not isinstance(x, dict) or not {"question", "context"} <= x.keys():
+      raise ValueError(
+        "x must be a dict of question and context, or a tf.data.Dataset of "
+        f"batches. Received: {type(x).__name__}. For prepared windows, set "
+        "preprocessor to None."
+      )
+    data = {name: _texts(x[name]) for name in ("question", "context")}
+    if y is not None:
+      data = data, self.preprocessor.label_tensors(y)
+      if sample_weight is not None:
+        data = *data, tf.constant(sample_weight, tf.float32)
+    dataset = tf.data.Dataset.from_tensor_slices(data)
+    if shuffle:
+      dataset = dataset.shuffle(max(len(dataset), 1))
+    return dataset.batch(batch_size or _BATCH_SIZE)
+
+  def _window_batches(self, questions):
+    """The dataset of their windows, as the preprocessor makes them."""
+    return questions.map(
+      lambda *data: self.preprocessor(*data),
+      num_parallel_calls=tf.data.AUTOTUNE,
+    ).prefetch(tf.data.AUTOTUNE)
+
+  # Answers.
+
+  def answer(self, question, context, n_best=1):
+    """Answers one question, or several; see `answers.decoding.predictions`.
+
+    Args:
+      question: str, or a list of str.
+      context: str, or a list of as many str.
+      n_best: answers for each question; of a B/I/O head its spans with the
+        best scores.
+
+    Returns:
+      For one question an `Answer`, or with n_best above 1 a list of `Answer`,
+      by score; for a list of questions a list of these. Only n_best=1 decides
+      whether there is an answer: it applies the null threshold.
+
+    Raises:
+      ValueError: questions and passages do not match, n_best is above the
+        decoder's n_best_size, or the head was never trained.
+    """
+    return prediction_lib.answer(
+      self.predictions, self.decoder_options, question, context, n_best
+    )
+
+  def answers(self, question, context):
+    """The answer to one question, or to several, as a list of spans.
+
+    A B/I/O head finds any number of spans, a span head one at most.
+
+    Args:
+      question, context: see `answer`.
+
+    Returns:
+      For one question a list of `Answer` in order of position, [] for "no
+      answer"; for a list of questions a list of these.
+    """
+    return prediction_lib.answers(self.predictions, question, context)
+
+  def predictions(self, examples, batch_size=None):
+    """Answers many questions.
+
+    Args:
+      examples: sequence of `SquadExample`.
+      batch_size: windows that the model reads at once at most; None takes the
+        max_windows_per_step of `StepOptions`.
+
+    Yields:
+      `Prediction`s, in the order of `examples`.
+    """
+    for batch in example_batches(examples):
+      columns = self.graph.answer(*self._arguments(batch, batch_size))
+      yield from self.predictions_of(batch, columns)
+
+  def window_logits(self, examples, batch_size=None):
+    """Yields the `WindowLogits` of examples, batch by batch; see `decode`."""
+    for batch in example_batches(examples):
+      tables = self.graph.window_logits(*self._arguments(batch, batch_size))
+      windows, logits = (
+        {name: np.asarray(values) for name, values in table.items()}
+        for table in tables
+      )
+      yield WindowLogits(batch, windows, logits)
+
+  def decode(self, window_logits):
+    """The list of `Prediction` of one `WindowLogits`."""
+    return self._decoder(window_logits)
+
+  def make_graph(self, steps=None, on_windows=None):
+    """The `AnswerGraph` with `StepOptions` and a callback of `WindowSteps`."""
+    if self.preprocessor is None:
+      raise ValueError(
+        "A model without a preprocessor takes no strings. Set preprocessor."
+      )
+    if self._untrained and all(
+      map(np.array_equal, self._untrained, self.head.weights)
+    ):
+      raise ValueError(
+        f"The {self.head_name} head is new, so its answers would be random. "
+        "Train it first: fit, bert_span.fine_tune, or bert_span.run_squad "
+        "--preset."
+      )
+    return AnswerGraph(self, steps, on_windows)
+
+  @property
+  def graph(self):
+    """The `AnswerGraph` of `predictions`, made when it is needed first."""
+    if self._graph is None:
+      object.__setattr__(self, "_graph", self.make_graph())
+    return self._graph
+
+  def watch_windows(self, on_windows):
+    """Has `predictions` report the windows read, see `WindowSteps`."""
+    object.__setattr__(self, "_graph", self.make_graph(on_windows=on_windows))
+
+  @functools.cached_property
+  def _decoder(self):
+    return WindowDecoder(type(self), self.decoder_options)
+
+  def _arguments(self, batch, batch_size):
+    """The arguments of the graph's functions."""
+    if batch_size is None:
+      batch_size = self.graph.steps.max_windows_per_step
+    if batch_size < 1:
+      raise ValueError(f"batch_size must be at least 1. Received: {batch_size}")
+    arrays = example_arrays(batch)
+    return (
+      tf.constant(arrays["question"], tf.string),
+      tf.constant(arrays["context"], tf.string),
+      tf.constant(batch_size),
+    )
+
+  # Files.
+
+  @classmethod
+  def from_preset(
+    cls,
+    preset,
+    window_options=None,
+    decoder_options=None,
+    fixed_length=False,
+    verify=True,
+    **options,
+  ):
+    """Loads a trained model, or an encoder with a new head.
+
+    Args:
+      preset: "minilm_squad", the model that comes with the package; a
+        directory that `save_to_preset` or run_squad wrote; a Hugging Face
+        directory; a name or a directory of KerasHub; or an `EncoderSource`,
+        for instance of a TensorFlow 1 checkpoint.
+      window_options, decoder_options: None takes the saved ones.
+      fixed_length: see pad_to_max of `SpanPreprocessor`.
+      verify: compare the files with the checksums they were saved with.
+      **options: single options that differ, such as max_seq_length=384.
+
+    Returns:
+      An extractor of the class for the head that was saved, which is this one
+      or a subclass. An encoder without such a head gets a new one, which
+      `answer` refuses until it was trained.
+
+    Raises:
+      ValueError: there is no such model, it is damaged or has another head, or
+        an option is unknown.
+    """
+    if isinstance(preset, EncoderSource):
+      source, config = preset, {}
+      if preset.preset:
+        config = read_span_config(preset.preset) or {}
+    else:
+      source = EncoderSource(preset=os.fspath(preset), verify=verify)
+      config = read_span_config(preset) or {}
+    kind = cls._class_of_head(config.get("head", cls.head_name), preset)
+    window = window_options or WindowOptions(**config.get("window", {}))
+    decoder = decoder_options or options_from_json(
+      kind.decoder_class.options_type,
+      config.get("decoder", {}),
+      f"{source.preset}/{CONFIG_FILE}, decoder",
+    )
+    window, decoder = _with_options(options, window, decoder)
+    loaded = source.load()
+    lower_case = config.get("do_lower_case", source.lower_case(loaded))
+    extractor = kind.from_loaded(
+      loaded,
+      loaded.vocabulary(source.vocab_file),
+      lower_case,
+      window,
+      decoder,
+      fixed_length,
+    )
+    if extractor._untrained:
+      log_line(f"{loaded.description} has no {kind.head_name} head: a new one.")
+    return extractor
+
+  @classmethod
+  def from_loaded(
+    cls,
+    loaded,
+    vocabulary,
+    lower_case,
+    window_options,
+    decoder_options,
+    fixed_length=False,
+    head_bias=True,
+  ):
+    """An extractor of a `LoadedPreset`, with its trained or a new head."""
+    preprocessor = cls.preprocessor_class(
+      vocabulary, lower_case, window_options, pad_to_max=fixed_length
+    )
+    tensors = cls.head_tensors(loaded)
+    head = cls.make_head("bias" in tensors) if tensors else None
+    extractor = cls(
+      loaded.backbone, preprocessor, decoder_options, head, head_bias
+    )
+    if tensors:
+      assign_head(extractor.head, tensors)
+    return extractor
+
+  @classmethod
+  def head_tensors(cls, loaded):
+    """The dict of the trained head's weights in a `LoadedPreset`, or None."""
+    return loaded.head_weights.get(cls.make_head().name)
+
+  @classmethod
+  def _class_of_head(cls, name, preset):
+    """This class or the subclass of it whose head has a name."""
+    kind = extractor_class(name)
+    if not issubclass(kind, cls):
+      raise ValueError(
+        f"{preset} has a {name} head, and {cls.__name__} has a "
+        f"{cls.head_name} head. Load it with {kind.__name__}.from_preset."
+      )
+    return kind
+
+  def save_to_preset(self, directory, selection=None, half_precision=False):
+    """Writes the model as one directory, on a local disk whole or not at all.
+
+    It holds KerasHub's preset of the encoder, the head, the vocabulary,
+    span_config.json and checksums.json. An old model is replaced; other files
+    in its directory stay. On a remote file system (gs://...) files are replaced
+    one by one, span_config.json last.
+
+    Args:
+      directory: a local path or one of tf.io.gfile.
+      selection: how the model was selected, for `write_selection`.
+      half_precision: write the encoder's weights as float16, half as many
+        bytes; they are read as float32.
+
+    Raises:
+      ValueError: the directory holds no model, or a weight exceeds float16.
+    """
+    directory = os.fspath(directory)
+    if is_remote(directory):
+      with tempfile.TemporaryDirectory() as local:
+        self._write_weights(local, half_precision)
+        model_directory.copy_to_remote(local, directory)
+      self._write_config(directory, selection)
+      return
+    directory = os.path.realpath(directory)
+    is_model = os.path.isfile(os.path.join(directory, CONFIG_FILE))
+    is_empty = os.path.isdir(directory) and not os.listdir(directory)
+    if os.path.lexists(directory) and not is_model and not is_empty:
+      raise ValueError(
+        f"{directory} is not replaced: it has no {CONFIG_FILE}, so it is no "
+        "model of bert_span. Save the model in a new directory."
+      )
+    with unfinished_directory(directory) as unfinished:
+      self._write_weights(unfinished, half_precision)
+      self._write_config(unfinished, selection)
+      model_directory.copy_other_files(directory, unfinished, [SELECTION_FILE])
+
+  def _write_weights(self, directory, half_precision):
+    tokenizer = self.preprocessor.tokenizer
+    model_directory.save_backbone(self.backbone, directory, half_precision)
+    model_directory.save_head(self.head, directory)
+    model_directory.save_tokenizer(
+      directory,
+      tokenizer.full_vocabulary,
+      tokenizer.do_lower_case,
+      architecture_of(self.backbone),
+    )
+    model_directory.write_checksums(directory)
+
+  def _write_config(self, directory, selection):
+    write_selection(directory, selection)
+    config = span_config(
+      self.preprocessor.tokenizer.do_lower_case,
+      self.window_options,
+      self.decoder_options,
+      self.head_name,
+    )
+    write_span_config(directory, config)
+
+  def export(self, path, format="tf_saved_model", **options):
+    """Writes the model for a server or for devices, and checks the result.
+
+    Args:
+      path: for "tf_saved_model" the folder of all versions of the served model,
+        which gets the next version; for "litert" the file, ending with .tflite.
+      format: "tf_saved_model", for TensorFlow Serving, or "litert", TFLite.
+      **options: of `export_saved_model`: version, steps, dtype, with_warmup; or
+        of `TFLiteOptions`: quantization, dynamic_length, ...
+
+    Returns:
+      The path of the version, or of the file.
+
+    Raises:
+      ValueError: a check failed and nothing is written.
+    """
+    # Rooms after this one, which import it; as keras.Model.export does.
+    from bert_span.serving import export as serving_export
+    from bert_span.tflite import export as tflite_export
+
+    if format == "tf_saved_model":
+      return serving_export.export_saved_model(self, path, **options)[0]
+    if format != "litert":
+      raise ValueError(
+        f"format must be tf_saved_model or litert. Received: {format!r}."
+      )
+    options = tflite_export.TFLiteOptions(**options)
+    tflite_export.export_tflite(self, path, options)
+    return path
+
+  def with_encoder_dtype(self, dtype):
+    """A copy whose encoder computes in "bfloat16" or "float16"."""
+    backbone = build_encoder(encoder_config(self.backbone), dtype)
+    backbone.set_weights(self.backbone.get_weights())
+    head = type(self.head).from_config(self.head.get_config())
+    copy = type(self)(backbone, self.preprocessor, self.decoder_options, head)
+    copy.head.set_weights(self.head.get_weights())
+    return copy
+
+  def get_config(self):
+    preprocessor = self.preprocessor
+    return {
+      "name": self.name,
+      "trainable": self.trainable,
+      "encoder": dataclasses.asdict(encoder_config(self.backbone)),
+      "dtype": self.backbone.dtype_policy.name,
+      "preprocessor": preprocessor
+      and keras.saving.serialize_keras_object(preprocessor),
+      "decoder_options": dataclasses.asdict(self.decoder_options),
+      "head": keras.saving.serialize_keras_object(self.head),
+    }
+
+  @classmethod
+  def from_config(cls, config, custom_objects=None):
+    preprocessor, head = (
+      config[name]
+      and keras.saving.deserialize_keras_object(config[name], custom_objects)
+      for name in ("preprocessor", "head")
+    )
+    return cls(
+      build_encoder(EncoderConfig(**config["encoder"]), config["dtype"]),
+      preprocessor,
+      cls.decoder_class.options_type(**config["decoder_options"]),
+      head,
+      name=config["name"],
+      trainable=config["trainable"],
+    )
+
+
+def extractor_class(name):
+  """The class of the head of a name, as --head and span_config.json have it."""
+  # Defines the classes of this package, which import this module.
+  from bert_span.extractors import bio_extractor  # noqa: F401
+
+  classes = extractor_classes()
+  if name not in classes:
+    raise ValueError(
+      f"The head {name!r} is not known to this version of bert_span, which has "
+      f"{' and '.join(map(repr, classes))}. Update bert_span, or import the "
+      "class of the extractor that the model was trained with."
+    )
+  return classes[name]
+
+
+def extractor_classes():
+  """Dict of the names of heads to the classes that were defined so far."""
+  classes, waiting = {}, Extractor.__subclasses__()
+  while waiting:
+    kind = waiting.pop(0)
+    classes[kind.head_name] = kind
+    waiting += kind.__subclasses__()
+  return classes
+
+
+def _with_options(values, *options):
+  """Some option dataclasses, with single values replaced by name."""
+  fields = [{f.name for f in dataclasses.fields(each)} for each in options]
+  unknown = values.keys() - set().union(*fields)
+  if unknown:
+    raise ValueError(
+      f"There is no option {', '.join(sorted(unknown))}; there are "
+      f"{', '.join(sorted(set().union(*fields)))}."
+    )
+  return [
+    dataclasses.replace(each, **{n: values[n] for n in names & values.keys()})
+    for each, names in zip(options, fields, strict=True)
+  ]
+
+
+def _texts(texts):
+  return texts if tf.is_tensor(texts) else tf.constant(text_array(texts))

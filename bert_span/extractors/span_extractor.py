@@ -1,0 +1,131 @@
+"""SpanExtractor: one start and one end, as the original."""
+
+from typing import ClassVar, NamedTuple
+
+import keras
+
+from bert_span.answers.decoding.predictions import (
+  PREDICTION_COLUMNS,
+  Answer,
+  answer_of,
+  predictions_of,
+)
+from bert_span.answers.decoding.span_decoder import SpanDecoder
+from bert_span.answers.prediction_files import N_BEST_FILE, json_entry
+from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.extractors.columns import SPAN_COLUMNS
+from bert_span.extractors.extractor import Extractor
+from bert_span.modeling.heads import SpanHead
+from bert_span.modeling.losses import SpanLoss
+from bert_span.search.passage_index import PassageIndex
+from bert_span.squad.example import SquadExample
+from bert_span.storage.atomic_file import json_text
+
+
+class PassageAnswer(NamedTuple):
+  """An answer in one of several passages."""
+
+  passage: int  # number of the passage
+  answer: Answer  # with offsets into the passage
+  margin: float  # score minus that of "no answer" in the passage, in logits
+
+
+@keras.saving.register_keras_serializable(package="bert_span")
+class SpanExtractor(Extractor):
+  """Answers questions with spans of their passages; see `Extractor`.
+
+  A start vector S and an end vector E score every token of every window; the
+  best span over all windows is the answer.
+
+  Example:
+
+  ```python
+  extractor = SpanExtractor.from_preset("minilm_squad")
+  extractor.answer("Who came?", "John Smith came.")
+  # Answer(text="John Smith", char_start=0, char_end=10, ...)
+
+  extractor = SpanExtractor.from_preset("all-minilm-l6-v2", max_seq_length=128)
+  extractor.compile(optimizer=BertAdamW(3e-5))
+  extractor.fit(
+    x={"question": ["Who came?"], "context": ["John Smith came."]},
+    y={"answer_text": ["John Smith"], "answer_start": [0]},
+  )
+  ```
+
+  Source: Devlin et al. 2019, section 4.2; google-research/bert, run_squad.py.
+  """
+
+  head_name = SpanPreprocessor.head_name
+  logits: ClassVar = {"start_logits": (), "end_logits": ()}
+  logits_descriptions: ClassVar = {
+    "start_logits": "score of each position as the answer's first WordPiece",
+    "end_logits": "score of each position as the answer's last WordPiece",
+  }
+  columns = SPAN_COLUMNS
+  preprocessor_class = SpanPreprocessor
+  decoder_class = SpanDecoder
+  prediction_columns = PREDICTION_COLUMNS
+  predictions_of = staticmethod(predictions_of)
+  transformers_task = "QuestionAnswering"
+  no_span_choices = ("no_answer", "original")
+  has_joint_probability = True
+
+  def answer_over(self, question, contexts, top_k=None, index=None):
+    """Answers a question from several passages.
+
+    Each passage has its own softmax. So answers are compared by how far their
+    score is above that of "no answer" in the same passage, see
+    benchmarks/RESULTS.md, "Passages to read".
+
+    Args:
+      question: str.
+      contexts: list of str.
+      top_k: read only so many passages, those that BM25 finds (extra
+        "search"); None reads all.
+      index: `PassageIndex` of the contexts, for several questions.
+
+    Returns:
+      List of `PassageAnswer`, best first, of the passages that have one.
+    """
+    numbers = range(len(contexts))
+    if top_k is not None and top_k < len(contexts):
+      numbers = (index or PassageIndex(contexts)).search(question, top_k)
+    examples = [SquadExample(str(i), question, contexts[i]) for i in numbers]
+    answers = [
+      PassageAnswer(i, answer_of(prediction), -prediction.null_odds)
+      for i, prediction in zip(numbers, self.predictions(examples), strict=True)
+      if prediction.text
+    ]
+    return sorted(answers, key=lambda item: item.margin, reverse=True)
+
+  @staticmethod
+  def make_head(use_bias=True):
+    return SpanHead(use_bias=use_bias)
+
+  @staticmethod
+  def make_loss(options=None):
+    return SpanLoss(options.loss_reduction) if options else SpanLoss()
+
+  @staticmethod
+  def served_classes(columns):
+    return columns["n_best_answer"], columns["n_best_probability"]
+
+  @staticmethod
+  def num_entries(options):
+    return options.n_best_size + int(options.version_2_with_negative)
+
+  @staticmethod
+  def list_file(predictions):
+    lists = {p.qas_id: list(map(json_entry, p.n_best)) for p in predictions}
+    return {N_BEST_FILE: json_text(lists)}
+
+  @staticmethod
+  def no_answer_reason(prediction, options):
+    has_span = any(entry.text for entry in prediction.n_best)
+    if options.version_2_with_negative and has_span:
+      return (
+        "the model finds none in this passage (null odds "
+        f"{prediction.null_odds:.3f} above the threshold "
+        f"{options.null_score_diff_threshold:.3f})"
+      )
+    return "no span of this passage is possible"

@@ -1,0 +1,93 @@
+"""From a trained model to a checked version that a server may load."""
+
+import importlib.resources
+import os
+
+import keras
+
+from bert_span.answers.answer_graph import device_steps
+from bert_span.data.window_batches import example_batches
+from bert_span.modeling.keras_internals import sublayers
+from bert_span.serving import assets_extra, verification, version_folder
+from bert_span.serving.signatures import ServedModel, write_saved_model
+from bert_span.squad.example import SquadExample
+from bert_span.squad.reader import read_squad
+
+# How far scores of the graph may be from the extractor's. Both run the same
+# arithmetic; the kernels choose the order in which sums are taken.
+_TOLERANCE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
+
+
+def export_saved_model(
+  extractor,
+  base,
+  version=None,
+  steps=None,
+  dtype="float32",
+  with_warmup=None,
+  source=None,
+):
+  """Writes, checks and publishes a version of a served model.
+
+  Of an `Extractor`, into `base`, the local folder of all versions. `steps`
+  are `StepOptions`, None for those of this machine; dtype is the encoder's, see
+  `cast_encoder`; with_warmup None writes warm-up requests if their package is
+  there; `source` is the directory of the model, for the model card. Returns the
+  path of the version, and its `Verification`. A ValueError publishes nothing.
+  """
+  if dtype not in _TOLERANCE:
+    raise ValueError(
+      f"dtype must be one of {', '.join(_TOLERANCE)}. Received: {dtype!r}."
+    )
+  steps = device_steps(steps)
+  with_warmup = assets_extra.check_warmup(with_warmup)
+  vocabulary = extractor.preprocessor.tokenizer.vocabulary
+  if dtype != "float32":
+    extractor = cast_encoder(extractor, dtype)
+  examples = sample_examples()
+  name = os.path.basename(os.path.realpath(base))
+  with version_folder.new_version(base, version) as target:
+    folder = target.directory
+    write_saved_model(ServedModel(extractor, steps), vocabulary, folder)
+    predictions = extractor.predictions(examples, steps.max_windows_per_step)
+    verified = verification.verify(
+      folder,
+      # Batches as the extractor's: half precision depends on their padding.
+      example_batches(examples),
+      list(map(extractor.columns.expected_row, predictions)),
+      _TOLERANCE[dtype],
+    )
+    if with_warmup:
+      pairs = [(example.question, example.context) for example in examples]
+      longest = max(pairs, key=lambda pair: len(pair[1]))
+      batches = [pairs[:1], pairs[:8], [longest]]
+      length = extractor.window_options.max_seq_length
+      assets_extra.write_warmup_requests(folder, name, batches, length)
+    assets_extra.write_model_card(
+      folder, name, extractor, steps, dtype, verified, source
+    )
+  return target.path, verified
+
+
+def cast_encoder(extractor, dtype):
+  """A copy of an extractor, its encoder in "bfloat16" or "float16"."""
+  cast = extractor.with_encoder_dtype(dtype)
+  # It sums over hundreds of positions: as the head, it stays float32.
+  for softmax in sublayers(cast.backbone, keras.layers.Softmax):
+    softmax.dtype_policy = keras.DTypePolicy("float32")
+  return cast
+
+
+def sample_examples():
+  """Questions to compare the graph and the extractor on."""
+  path = importlib.resources.files("bert_span") / "sample/dev.json"
+  examples = read_squad(str(path)).examples
+  contexts = list(dict.fromkeys(example.context for example in examples))
+  question = examples[0].question
+  return [
+    *examples,
+    SquadExample("all passages in one", question, "\n\n".join(contexts)),
+    SquadExample("empty passage", question, ""),
+    SquadExample("blank passage", question, " \n\t "),
+    SquadExample("accents and emoji", question, "É 日本 🙂 " + contexts[0]),
+  ]

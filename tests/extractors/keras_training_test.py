@@ -1,0 +1,201 @@
+"""Keras' own compile, fit, evaluate, predict, save: strings in, logits out."""
+
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from programs import run_python
+from span_runs import compared_weights, max_difference, read_events
+from tiny_extractor import CONTEXT, QUESTION, shared_model, tiny_extractor
+
+from bert_span import (
+  AnswerSpan,
+  BertAdamW,
+  BioExtractor,
+  BioLoss,
+  FineTuningOptions,
+  SpanExtractor,
+  SpanLoss,
+  SquadExample,
+  WarmupLinearDecay,
+)
+from bert_span.fine_tuning.fine_tuner import (
+  batches_of,
+  training_batches,
+  training_set_of,
+  window_loss_fn,
+)
+from bert_span.modeling.keras_internals import sublayers
+from bert_span.training.loop import Trainer
+
+_X = {"question": [QUESTION, "When?", "Who?"], "context": [CONTEXT] * 3}
+_Y = {"answer_text": ["Anna", "1895", ""], "answer_start": [22, 30, -1]}
+_BIO_Y = {
+  "answer_text": [[["Anna", "1895"], ["Anna"]], [["1895"]], [[]]],
+  "answer_start": [[[22, 30], [22]], [[30]], [[]]],
+}
+_TARGETS = [(SpanExtractor, _Y), (BioExtractor, _BIO_Y)]
+_both_kinds = pytest.mark.parametrize(("kind", "y"), _TARGETS)
+
+
+@_both_kinds
+def test_fit_on_strings_lowers_the_loss_and_answers_with_the_new_weights(
+  tmp_path, kind, y
+):
+  extractor = tiny_extractor(version_2=True, kind=kind)
+  before = extractor.answer(QUESTION, CONTEXT)
+  extractor.compile(optimizer=BertAdamW(1e-2))
+  first = extractor.evaluate(_X, y, verbose=0, return_dict=True)["loss"]
+  callbacks = [
+    keras.callbacks.EarlyStopping("loss", patience=30),
+    keras.callbacks.ModelCheckpoint(tmp_path / "best.keras", "loss"),
+    keras.callbacks.BackupAndRestore(tmp_path / "backup"),
+    keras.callbacks.TensorBoard(tmp_path / "events"),
+  ]
+  history = extractor.fit(
+    x=_X,
+    y=y,
+    batch_size=2,
+    epochs=20,
+    validation_data=(_X, y),
+    callbacks=callbacks,
+    verbose=0,
+  ).history
+  assert history["loss"][-1] < 0.2 * first
+  last = extractor.evaluate(_X, y, verbose=0, return_dict=True)["loss"]
+  assert history["val_loss"][-1] == pytest.approx(last, rel=1e-5)
+  after = extractor.answer(QUESTION, CONTEXT)
+  assert after.text == "Anna" and after.score != before.score
+  # The same of a dataset of batches, and of Keras' prepared inputs.
+  batches = tf.data.Dataset.from_tensor_slices(
+    ({n: tf.constant(v) for n, v in _X.items()}, _label_tensors(extractor, y))
+  ).batch(3)
+  of_dataset = extractor.evaluate(batches, verbose=0, return_dict=True)["loss"]
+  assert of_dataset == pytest.approx(last, rel=1e-5)
+  logits = extractor.predict(_X, verbose=0)
+  assert {name: x.shape[1:] for name, x in logits.items()} == {
+    name: (32, *shape) for name, shape in kind.logits.items()
+  }
+  assert (tmp_path / "best.keras").exists()
+  assert read_events(tmp_path / "events")["epoch_loss"][-1] < first
+
+
+def _label_tensors(extractor, y):
+  return extractor.preprocessor.label_tensors(y)
+
+
+_LOAD = """
+import sys, keras
+import bert_span
+bert_span.SpanExtractor, bert_span.BioExtractor  # registered when imported
+for path in sys.argv[1:]:
+  load = keras.saving.load_model
+  if not path.endswith(".keras"):
+    load = bert_span.SpanExtractor.from_preset
+  print(load(path).answer("Who built the mill?", {context!r}))
+"""
+
+
+@pytest.mark.large
+def test_saved_models_answer_alike_in_a_fresh_process(tmp_path):
+  paths, expected = [], []
+  for kind in (SpanExtractor, BioExtractor):
+    extractor = tiny_extractor(version_2=True, kind=kind)
+    extractor.compile(optimizer=BertAdamW(1e-2))
+    extractor.save(tmp_path / f"{kind.head_name}.keras")
+    extractor.save_to_preset(tmp_path / kind.head_name)
+    paths += [f"{tmp_path}/{kind.head_name}{end}" for end in (".keras", "")]
+    expected += [str(extractor.answer(QUESTION, CONTEXT))] * 2
+  run = run_python("-c", _LOAD.format(context=CONTEXT), *paths)
+  assert run.stdout.splitlines() == expected, run.stderr
+  # The optimizer continues, and training does not warn of the pooler.
+  loaded = keras.saving.load_model(paths[0])
+  assert isinstance(loaded.optimizer, BertAdamW)
+  trained = {id(weight) for weight in loaded.trainable_weights}
+  assert not trained & {id(w) for w in loaded.backbone.pooled_dense.weights}
+
+
+def test_a_model_of_prepared_windows_is_keras_own():
+  extractor = tiny_extractor()
+  inputs, labels = extractor.preprocessor(_X, _Y)
+  extractor.compile(optimizer=BertAdamW(1e-2))
+  expected = extractor.evaluate(_X, _Y, verbose=0)
+  extractor.preprocessor = None
+  assert extractor.evaluate(inputs, labels, verbose=0) == expected
+  with pytest.raises(ValueError, match="preprocessor"):
+    extractor.answer(QUESTION, CONTEXT)
+
+
+def test_what_fit_cannot_take_is_refused():
+  extractor = SpanExtractor.from_preset(shared_model())
+  extractor.compile()
+  with pytest.raises(ValueError, match="question and context"):
+    extractor.fit([QUESTION], [CONTEXT])
+  with pytest.raises(ValueError, match="validation_data"):
+    extractor.fit(_X, _Y, validation_split=0.5)
+  wrong = {"answer_text": ["Anna"] * 3, "answer_start": [22, 22, 23]}
+  with pytest.raises(Exception, match="char_start 23"):
+    extractor.fit(_X, wrong, verbose=0)
+
+
+_STEPS = 6
+_OPTIONS = FineTuningOptions(train_batch_size=4, length_bucket=8)
+_LOSSES = {
+  "sum of ends": (SpanExtractor, SpanLoss("sum")),
+  "tags": (BioExtractor, BioLoss("mean", (3.0, 2.0, 1.0))),
+}
+_EXAMPLES = [
+  SquadExample("1", QUESTION, CONTEXT, (AnswerSpan("Anna", 22),)),
+  SquadExample("2", "When?", CONTEXT, (AnswerSpan("1895", 30),)),
+  SquadExample("3", "When?", f"{CONTEXT} {CONTEXT}", (AnswerSpan("1895", 30),)),
+  SquadExample("4", "Who?", "Anna.", (AnswerSpan("Anna", 0),)),
+  SquadExample("5", "Who?", "The mill.", is_impossible=True),
+]
+
+
+def _without_dropout(kind):
+  extractor = tiny_extractor(kind=kind)
+  for dropout in sublayers(extractor, keras.layers.Dropout):
+    dropout.rate = 0.0
+  return extractor
+
+
+def _optimizer():
+  return BertAdamW(WarmupLinearDecay(1e-2, _STEPS, 1))
+
+
+def _loop(kind, loss, folder):
+  """Losses and weights of the package's own loop, which clips nothing here."""
+  extractor = _without_dropout(kind)
+  training_set = training_set_of(extractor, _EXAMPLES, _OPTIONS)
+  trainer = Trainer(
+    extractor,
+    window_loss_fn(extractor.preprocessor, loss),
+    _optimizer(),
+    _STEPS,
+    dataclasses.replace(_OPTIONS, clip_norm=1e9, iterations_per_loop=1),
+    folder,
+  )
+  trainer.train(batches_of(extractor, training_set, _OPTIONS).dataset)
+  return read_events(folder)["loss"], compared_weights(extractor)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", _LOSSES)
+def test_fit_has_the_losses_and_weights_of_fine_tune(tmp_path, name):
+  kind, loss = _LOSSES[name]
+  expected_losses, expected_weights = _loop(kind, loss, tmp_path)
+  extractor = _without_dropout(kind)
+  before = compared_weights(extractor)
+  batches = training_batches(extractor, _EXAMPLES, _OPTIONS)
+  extractor.preprocessor = None
+  extractor.compile(_optimizer(), loss=loss)
+  history = extractor.fit(batches, epochs=_STEPS, steps_per_epoch=1, verbose=0)
+  np.testing.assert_allclose(
+    history.history["loss"], expected_losses, rtol=1e-5
+  )
+  # The loss after the last update, too.
+  assert max_difference(expected_weights, compared_weights(extractor)) < 1e-5
+  assert max_difference(before, compared_weights(extractor)) > 1e-2
