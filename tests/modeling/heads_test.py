@@ -59,9 +59,10 @@ def test_logits_stay_float32_when_the_encoder_is_bfloat16(kind, shape):
   assert model.head.compute_dtype == "float32"
 
 
-@pytest.mark.parametrize("head", [SpanHead(), BioHead()])
-def test_trained_head_is_assigned_and_another_width_refused(head):
-  model = SpanExtractor(tiny_encoder(), head=head)
+@pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
+def test_trained_head_is_assigned_and_another_width_refused(kind):
+  model = kind(tiny_encoder())
+  head = model.head
   kernel, bias = (
     np.random.default_rng(0).normal(size=weight.shape).astype("float32")
     for weight in head.weights
