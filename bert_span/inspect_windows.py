@@ -43,9 +43,9 @@ def run(argv):
   program.require(_INPUT_FILE, _OUTPUT_FILE, _VOCABULARY.vocab_file)
   program.import_tensorflow()
   kind = model_flags.find_extractor_class()
-  from bert_span.jobs import create_squad_records
+  from bert_span.jobs import inspect_windows
 
-  create_squad_records.inspect_windows(
+  inspect_windows.inspect_windows(
     _INPUT_FILE.value,
     **_VOCABULARY.values(),
     window_options=model_flags.window_options(),

@@ -8,7 +8,7 @@ from squad_content import spans, squad_content
 
 from bert_span.conformance_checks.golden_files import sample_goldens
 from bert_span.data.bio_preprocessor import BioPreprocessor
-from bert_span.jobs.create_squad_records import inspect_windows
+from bert_span.jobs.inspect_windows import inspect_windows
 from bert_span.text.options import WindowOptions
 
 

@@ -234,7 +234,7 @@ def _windows(preprocessor, row):
   """The characters of the passage that each window of a row holds."""
   text = tf.TensorSpec([None], tf.string)
   columns = _columns([row], {"question": text, "context": text})
-  windows = preprocessor(
+  windows = preprocessor.windows(
     {name: _tensor(name, values, text) for name, values in columns.items()}
   )
   starts = windows["token_char_starts"].numpy()

@@ -2,17 +2,6 @@
 
 "use strict";
 
-const FIELDS = ["char_start", "char_end", "probability"];
-// What a model lists beside its best answer: candidates for the one span of a
-// span head, or all spans of a bio head.
-const N_BEST = {
-  text: "n_best_answer", prefix: "n_best_",
-  count: "n_best_count",
-};
-const SPANS = {
-  text: "span_text", prefix: "span_", count: "span_count",
-};
-
 /** The URL of the predict API: what was typed, checked. */
 function predictUrl() {
   const typed = byId("server").value.trim();
@@ -130,29 +119,44 @@ function rowOf(body, url) {
   if (typeof row !== "object" || row === null) {
     throw strange("It has no predictions.");
   }
-  const complete = ["answer", ...FIELDS].every((name) => name in row);
-  if (!complete || !entriesOf(row)) {
+  if (typeof row.answer !== "string" || !entriesOf(row)) {
     throw strange("Outputs of the signature serving_default are missing.");
   }
   return row;
 }
 
-function listOf(row) {
-  return SPANS.count in row ? SPANS : N_BEST;
+/**
+ * What the row lists, without the padding; null where that is damaged. The
+ * column with the number of entries, NAME_count, says which ones are lists:
+ * those that begin with NAME_. The one with texts is the entries' text.
+ */
+function entriesOf(row) {
+  const count = Object.keys(row).find((name) => name.endsWith("_count"));
+  if (!count || !Number.isInteger(row[count])) return null;
+  const prefix = count.slice(0, -"count".length);
+  const columns = Object.entries(row).filter(([name]) =>
+    name.startsWith(prefix) && name !== count);
+  if (!columns.every(([, values]) =>
+    Array.isArray(values) && values.length >= row[count])) return null;
+  return Array.from({length: row[count]}, (_, i) => {
+    const entry = {};
+    for (const [name, values] of columns) {
+      const isText = typeof values[i] === "string";
+      entry[isText ? "answer" : name.slice(prefix.length)] = values[i];
+    }
+    return shownEntry(entry);
+  });
 }
 
-/** What the row lists, without the padding; null where that is damaged. */
-function entriesOf(row) {
-  const {text, prefix, count} = listOf(row);
-  const columns =
-    [row[text], ...FIELDS.map((name) => row[`${prefix}${name}`])];
-  if (!Number.isInteger(row[count]) || !columns.every((column) =>
-    Array.isArray(column) && column.length >= row[count])) return null;
-  return Array.from({length: row[count]}, (_, i) => {
-    const [answer, charStart, charEnd, probability] =
-      columns.map((column) => column[i]);
-    return {text: answer, charStart, charEnd, probability};
-  });
+/** An answer or an entry, as page.js shows it. */
+function shownEntry(values) {
+  return {
+    text: values.answer,
+    charStart: values.char_start,
+    charEnd: values.char_end,
+    probability: values.probability,
+    isCandidate: "is_answerable" in values,
+  };
 }
 
 /**
@@ -161,18 +165,13 @@ function entriesOf(row) {
  */
 function shownRow(row, windows) {
   const entries = entriesOf(row);
-  const areSpans = listOf(row) === SPANS;
-  const answer = {
-    text: row.answer,
-    charStart: row.char_start,
-    charEnd: row.char_end,
-    probability: row.probability,
-  };
+  // Candidates say of each whether it is an answer; else all of them are it.
+  const areSpans = !entries.some((entry) => entry.isCandidate);
   return {
     isAnswerable: row.is_answerable,
     probability: row.probability,
     nullOdds: row.null_odds,
-    spans: areSpans ? entries : [answer],
+    spans: areSpans ? entries : [shownEntry(row)],
     entries,
     areSpans,
     windows,
