@@ -8,8 +8,8 @@ NOT_LOCATED = -1
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
-  """An annotator's answer: `context[char_start:char_start + len(text)]`."""
+class AnswerSpan:
+  """A labelled answer: `context[char_start:char_start + len(text)]`."""
 
   text: str
   char_start: int  # offset in characters (SQuAD's answer_start)
@@ -34,10 +34,10 @@ class SquadExample:
   qas_id: str
   question: str
   context: str
-  answers: tuple[Answer, ...] = ()
+  answers: tuple[AnswerSpan, ...] = ()
   is_impossible: bool = False
   title: str = ""
-  annotations: tuple[tuple[Answer, ...], ...] = ()
+  annotations: tuple[tuple[AnswerSpan, ...], ...] = ()
 
   @property
   def is_unlabelled(self) -> bool:
@@ -45,7 +45,7 @@ class SquadExample:
     return not (self.answers or self.annotations or self.is_impossible)
 
   @property
-  def annotators(self) -> tuple[tuple[Answer, ...], ...]:
+  def annotators(self) -> tuple[tuple[AnswerSpan, ...], ...]:
     """The spans of each annotator: without annotations, one for each answer.
 
     An unanswerable question has one annotator without a span.

@@ -11,7 +11,7 @@ import os
 
 from bert_span.squad.example import (
   NOT_LOCATED,
-  Answer,
+  AnswerSpan,
   SquadExample,
   locate_answer,
 )
@@ -198,7 +198,7 @@ def check_question(
       add(FindingKind.ANSWER_NOT_LOCATED, where, detail, json_path)
     elif detail:
       add(FindingKind.ANSWER_MOVED, where, detail, json_path, repair=start)
-    return Answer(text, start)
+    return AnswerSpan(text, start)
 
   if not example.context.strip():
     add(FindingKind.BLANK_CONTEXT)
@@ -236,7 +236,7 @@ def _parse_question(question, context, title, place, errors):
 
   def spans(values, name, place):
     return tuple(
-      Answer(
+      AnswerSpan(
         errors.required(span, "text", str, f"{place}, {name} {i}"),
         errors.required(span, "answer_start", int, f"{place}, {name} {i}"),
       )

@@ -7,7 +7,7 @@ that the host answers before a download.
 import urllib.error
 import urllib.request
 
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.reader import SquadFile, make_squad_file, read_squad
 
 _HOST = "https://rajpurkar.github.io/SQuAD-explorer/"
@@ -92,7 +92,7 @@ def _example(row):
     question=row["question"].decode("utf-8"),
     context=row["context"].decode("utf-8"),
     answers=tuple(
-      Answer(text.decode("utf-8"), int(char_start))
+      AnswerSpan(text.decode("utf-8"), int(char_start))
       for text, char_start in zip(texts, starts, strict=True)
     ),
     is_impossible=bool(row.get("is_impossible", False)),

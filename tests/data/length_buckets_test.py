@@ -12,7 +12,7 @@ from bert_span.data.window_batches import (
   example_batches,
   window_batches,
 )
-from bert_span.squad.example import Answer
+from bert_span.squad.example import AnswerSpan
 
 _MAX = 40
 _WIDTH = 16
@@ -155,9 +155,9 @@ def test_a_batch_ends_at_64_examples_or_where_characters_are_too_many():
 def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
   monkeypatch.setattr(batches_lib, "CHARACTERS_PER_BATCH", 6)
   examples = [
-    _example("b", Answer("b", 0)),
+    _example("b", AnswerSpan("b", 0)),
     _example("c\x00"),
-    _example("b c d", Answer("d", 4)),
+    _example("b c d", AnswerSpan("d", 4)),
     _example(""),
     _example("d"),
   ]

@@ -13,7 +13,7 @@ from bert_span.lint.window_lint import (
   measure_tokens,
   place_windows,
 )
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -153,7 +153,10 @@ def test_windows_and_answers_are_those_of_the_preprocessor(options):
   passage = "bb  ½b.\t½  \n\na\u00a0bb.b a\u0301 bb\u202fa. " * 2
   examples = [
     SquadExample(
-      "", "who a " * (end % 3), passage, (Answer(passage[start:end], start),)
+      "",
+      "who a " * (end % 3),
+      passage,
+      (AnswerSpan(passage[start:end], start),),
     )
     for start in range(len(passage))
     for end in range(start + 1, min(start + 9, len(passage)))

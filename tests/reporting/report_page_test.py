@@ -12,7 +12,7 @@ import pytest
 from bert_span.answers.prediction_files import ListedAnswer
 from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
 from bert_span.reporting.question_results import QuestionResult
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 
 pytest.importorskip("jinja2", reason="pip install -e '.[report]'")
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
@@ -38,7 +38,7 @@ def _quick_plots(monkeypatch):
 def _result(
   golds=("Bea",), prediction="Ada", probability=0.75, question="Whom?"
 ):
-  answers = tuple(Answer(text, _CONTEXT.find(text)) for text in golds)
+  answers = tuple(AnswerSpan(text, _CONTEXT.find(text)) for text in golds)
   example = SquadExample("q1", question, _CONTEXT, answers, not golds, "People")
   n_best = (ListedAnswer(prediction, 0.75), ListedAnswer("Cleo", 0.25))
   span = (0, len(prediction)) if prediction else None
@@ -221,7 +221,7 @@ def test_no_text_is_html():
   context = _HOSTILE + "x" * 100_000
   texts = {"question": _HOSTILE * 999, "title": _HOSTILE}
   texts["qas_id"] = texts["question"]
-  answers = (Answer(context, 0),)
+  answers = (AnswerSpan(context, 0),)
   example = SquadExample(**texts, context=context, answers=answers)
   n_best = tuple(ListedAnswer(f"{i}{context}", 0.1) for i in range(99))
   span = (0, len(context))
