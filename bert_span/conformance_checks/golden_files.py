@@ -97,7 +97,7 @@ class GoldenFiles:
     if not os.path.exists(path):
       raise FileNotFoundError(
         f"{path} does not exist. --goldens must name the folder with the "
-        "original's outputs; --points chooses the checks that it has files for."
+        "original's outputs; --checks chooses the checks that it has files for."
       )
     return path
 
