@@ -21,7 +21,7 @@ _PUBLIC_NAMES = {
   "fine_tune": "bert_span.fine_tuning.fine_tuner",
   "FineTuningOptions": "bert_span.fine_tuning.options",
   "Prediction": "bert_span.answers.decoding.predictions",
-  "PassageAnswer": "bert_span.extractor",
+  "PassageAnswer": "bert_span.extractors.span_extractor",
   "SquadExample": "bert_span.squad.example",
   "AnswerSpan": "bert_span.squad.example",
   "read_squad": "bert_span.squad.reader",

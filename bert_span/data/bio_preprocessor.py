@@ -145,7 +145,7 @@ def tag_labels(
 
 
 def _spans(context, texts, starts, place):
-  """The list of `AnswerSpan` of an annotator, checked where they are located."""
+  """An annotator's `AnswerSpan`s, checked where they are located."""
   spans = []
   for text, start in zip(texts, starts, strict=True):
     text = text.decode("utf-8") if isinstance(text, bytes) else text

@@ -8,15 +8,10 @@ import urllib.error
 import urllib.request
 
 from bert_span.squad.example import AnswerSpan, SquadExample
-from bert_span.squad.reader import SquadFile, make_squad_file, read_squad
+from bert_span.squad.reader import SquadFile, make_squad_file
 
 _HOST = "https://rajpurkar.github.io/SQuAD-explorer/"
 _HOST_SECONDS = 10.0  # how long to wait for it
-
-
-def read_questions(path, dataset):
-  """Reads a SQuAD file, or without one the `read_tfds` arguments `dataset`."""
-  return read_squad(path) if path else read_tfds(*dataset)
 
 
 def read_tfds(name: str, split: str, data_dir: str | None = None) -> SquadFile:
