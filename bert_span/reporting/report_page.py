@@ -139,15 +139,15 @@ def _calibration(results):
   exact = [result.exact for result in predicted]
   bins = equal_width_bins(probability, exact)
   curve = risk_coverage(probability, exact)
-  reliability_png = calibration_plots.reliability_png({"model": bins})
-  risk_png = calibration_plots.risk_coverage_png({"model": curve})
+  reliability = calibration_plots.reliability_figure({"model": bins})
+  risk = calibration_plots.risk_coverage_figure({"model": curve})
   # The first point at each coverage or beyond; sums of shares are rounded.
   points = np.searchsorted(curve.coverage, np.array(_COVERAGES) - 1e-9)
   return {
     "error": 100.0 * bins.calibration_error,
     "area": curve.area,
-    "reliability_png": base64.b64encode(reliability_png).decode(),
-    "risk_png": base64.b64encode(risk_png).decode(),
+    "reliability_png": _png_base64(reliability),
+    "risk_png": _png_base64(risk),
     "bins": [
       (
         f"{100 * bins.lower[i]:.1f} to {100 * bins.upper[i]:.1f} %",
@@ -166,6 +166,10 @@ def _calibration(results):
       for i in dict.fromkeys(points.tolist())
     ],
   }
+
+
+def _png_base64(figure):
+  return base64.b64encode(calibration_plots.png_bytes(figure)).decode()
 
 
 def _environment():
