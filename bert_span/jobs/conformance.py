@@ -1,4 +1,4 @@
-"""What conformance does: compares this package with the original's outputs."""
+"""Compares this package with the original's outputs."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What lint_squad does: checks a SQuAD file, repairs it, prints a report.
+"""Checks a SQuAD file, repairs it, prints a report.
 
 Without a vocabulary it does not load TensorFlow.
 """

@@ -1,4 +1,4 @@
-"""What a file is checked for; TensorFlow is not needed."""
+"""Options of the checks by windows; TensorFlow is not needed."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ from bert_span.text.options import WindowOptions
 
 @dataclasses.dataclass(frozen=True)
 class LintSettings(CheckedOptions):
-  """The model and the settings of training that a file is checked for."""
+  """The model, and the settings of training, that a file must suit."""
 
   window_options: WindowOptions
   preset: str | None = option(

@@ -77,7 +77,7 @@ def window_probabilities(logits):
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-  """What the page shows."""
+  """The content of the page."""
 
   sources: dict[str, str]  # name -> path of what was read
   version_2: bool  # whether questions may be unanswerable
@@ -131,7 +131,7 @@ def report_page(report, num_errors=50, max_bytes=5_000_000):
 
 
 def _calibration(results):
-  """What the section on probabilities shows; None without predictions."""
+  """The section on probabilities, a dict; None without predictions."""
   predicted = [result for result in results if result.probability is not None]
   if not predicted:
     return None
@@ -194,7 +194,7 @@ def _environment():
 
 
 def _shown(value):
-  """How the templates write a value, before it is escaped."""
+  """The text of a value on the page, before it is escaped."""
   if value is None:
     return "\N{EN DASH}"
   if isinstance(value, (int, float)):
@@ -211,9 +211,9 @@ def _percent(share):
 def _annotators(result):
   """The distinct answers of the annotators, the first few."""
   texts = list(dict.fromkeys(answer.text for answer in result.example.answers))
-  shown, others = texts[:_NUM_ANNOTATORS], texts[_NUM_ANNOTATORS:]
-  if others:
-    shown.append(f"and {len(others)} more")
+  shown = texts[:_NUM_ANNOTATORS]
+  if len(texts) > len(shown):
+    shown.append(f"and {len(texts) - len(shown)} more")
   return shown or [_NO_ANSWER]
 
 
@@ -234,10 +234,12 @@ def _error_rows(errors):
 def _token_rows(context, window):
   """Rows of (token, character, start and end in percent), the best first."""
   best = sorted(window.tokens, key=lambda token: -max(token[2:]))
-  rows = [("[CLS] (no answer)", None, *window.null)]
+  start, end = window.null
+  rows = [("[CLS] (no answer)", None, 100.0 * start, 100.0 * end)]
   for char_start, char_end, start, end in best[:_NUM_TOKENS]:
-    rows.append((context[char_start:char_end], char_start, start, end))
-  return [(*row[:2], 100.0 * row[2], 100.0 * row[3]) for row in rows]
+    text = context[char_start:char_end]
+    rows.append((text, char_start, 100.0 * start, 100.0 * end))
+  return rows
 
 
 def _token_pieces(context, window):

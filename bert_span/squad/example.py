@@ -81,7 +81,7 @@ def question_pairs(question, context):
 
 
 def locate_answer(context: str, text: str, char_start: int) -> tuple[int, str]:
-  """Finds an answer at its stated offset, or at the only other place it fits.
+  """Locates an answer at its stated offset, or where else its text must be.
 
   The answer is moved when its text occurs exactly once in the passage, or else
   exactly once within the words that the stated span touches, as run_squad
@@ -95,8 +95,8 @@ def locate_answer(context: str, text: str, char_start: int) -> tuple[int, str]:
   The stated offset may be any integer. Blank texts are never located.
 
   Returns:
-    The offset, NOT_LOCATED when it is not clear; and what was found instead,
-    "" for the stated offset.
+    The offset, or NOT_LOCATED; and what is wrong with the stated offset, "" if
+    it is correct.
   """
   if not text.strip():
     return NOT_LOCATED, "the answer's text is blank"
@@ -104,8 +104,8 @@ def locate_answer(context: str, text: str, char_start: int) -> tuple[int, str]:
     return char_start, ""
   excerpt, end = shortened(text), char_start + len(text)
   if 0 <= char_start < len(context):
-    found = shortened(context[char_start:end])
-    stated = f"{excerpt} is not at answer_start {char_start} ({found} is)"
+    at_start = shortened(context[char_start:end])
+    stated = f"{excerpt} is not at answer_start {char_start} ({at_start} is)"
   else:
     stated = (
       f"answer_start {char_start} of {excerpt} is outside the passage of "

@@ -191,7 +191,7 @@ class ReadReport:
     self._details.setdefault(kind, {})[place] = detail
 
   def count(self, kind: FindingKind) -> int:
-    """How many places have this kind."""
+    """Returns the number of places with this kind."""
     return len(self._details.get(kind, ()))
 
   def lines(self, num_places: int = 3) -> list[str]:

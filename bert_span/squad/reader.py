@@ -27,8 +27,7 @@ class SquadFile:
 
   path: str  # where they are from, for messages
   examples: tuple[SquadExample, ...]
-  # Whether some question has the key is_impossible, or the file's version
-  # starts with "v2".
+  # True if a question has the key is_impossible, or version starts with "v2".
   version_2: bool
   # The findings so far; preparing the examples adds to it.
   report: ReadReport = dataclasses.field(default_factory=ReadReport)
@@ -81,12 +80,14 @@ def make_squad_file(
     kind = FindingKind.NO_QUESTIONS
     raise ValueError(f"{path}: {kind.fact}. {kind.remedy}")
   errors = FieldErrors(path)
-  for other, number in repeated_ids(examples):
-    first, second = (shortened(examples[n].question) for n in (other, number))
+  for first, index in repeated_ids(examples):
+    uses = " and ".join(
+      f"number {i} ({shortened(examples[i].question)})" for i in (first, index)
+    )
     errors.add(
-      f"question id {examples[number].qas_id!r}",
-      f"used twice, by question number {other} ({first}) and number {number} "
-      f"({second}), counted from 0. {FindingKind.DUPLICATE_ID.remedy}",
+      f"question id {examples[index].qas_id!r}",
+      f"used twice, by the questions {uses}, counted from 0. "
+      f"{FindingKind.DUPLICATE_ID.remedy}",
     )
   errors.raise_if_any()
   report, located = ReadReport(), []
@@ -100,11 +101,11 @@ def make_squad_file(
 
 def repeated_ids(examples):
   """Yields (first, index) of each question whose id an earlier one has."""
-  first = {}
+  index_of = {}
   for index, example in enumerate(examples):
-    other = first.setdefault(example.qas_id, index)
-    if other != index:
-      yield other, index
+    first = index_of.setdefault(example.qas_id, index)
+    if first != index:
+      yield first, index
 
 
 def load_squad_json(path: str | os.PathLike) -> dict:
@@ -235,7 +236,7 @@ def check_question(
 def _parse_question(question, context, title, place, errors):
   """The `SquadExample` of a question's dict; invalid after an error."""
   if is_kind(question.get("id"), int):
-    qas_id = str(question["id"])  # As found in real files.
+    qas_id = str(question["id"])  # Real files have them.
   else:
     qas_id = errors.required(question, "id", str, place)
   text = errors.required(question, "question", str, place)

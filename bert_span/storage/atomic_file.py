@@ -46,7 +46,7 @@ def write_lines(path, lines):
 
 def write_tensors(path, tensors, metadata=None):
   """Writes a safetensors file of a dict of NumPy arrays."""
-  # Files of safetensors' own save_file are readable by their owner only.
+  # Only their owner can read files of safetensors.numpy.save_file.
   with open_atomically(path, binary=True) as file:
     file.write(safetensors_numpy.save(tensors, metadata))
 
@@ -61,7 +61,7 @@ def write_files(directory, contents, outdated=()):
   Args:
     directory: local or remote; made if it does not exist.
     contents: dict of texts or bytes by file name.
-    outdated: names of other files of earlier sets, which are removed.
+    outdated: names of files of earlier sets, which are removed.
 
   Returns:
     Lists of the paths that were written, and of outdated files removed.
@@ -232,8 +232,8 @@ def replaced_directory(directory, last=(), keeps=lambda name: False):
 def recover_directory(directory):
   """Cleans up after processes that were killed in `unfinished_directory`.
 
-  An old directory without its name gets it back; other unfinished and retired
-  directories are removed, but not those that another process is writing.
+  An old directory that lost its name gets it back. All else that is unfinished
+  or old is removed, except what another process is writing.
   """
   parent, name = os.path.split(os.path.realpath(directory))
   if not os.path.isdir(parent):

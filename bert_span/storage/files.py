@@ -126,11 +126,11 @@ def find_files(patterns):
 
 @contextlib.contextmanager
 def local_directory(directory):
-  """Yields a local path of a directory: itself, or a temporary copy."""
+  """Yields a local directory, or a temporary copy of a remote one."""
   if not is_remote(directory):
     yield directory
     return
-  # KerasHub's own cache of remote directories never notices a change.
+  # KerasHub's cache of remote directories never notices a change.
   with tempfile.TemporaryDirectory() as local:
     copy_tree(directory, local)
     yield local

@@ -83,13 +83,13 @@ class FieldErrors:
     return None
 
   def optional(self, record: dict, key: str, kind: type, place: str, default):
-    """As `required`, but the default for a key that is missing or null."""
+    """`required`, or the default for a key that is missing or null."""
     if record.get(key) is None:
       return default
     return self.required(record, key, kind, place)
 
   def objects(self, values: list | None, name: str, place: str):
-    """Yields (index, dict) per object of a list; other values are errors."""
+    """Yields (index, dict) of each object in a list; the rest are errors."""
     for index, value in enumerate(values or ()):
       if isinstance(value, dict):
         yield index, value
