@@ -1,6 +1,6 @@
 r"""Compares this package with the original run_squad.
 
-  python -m bert_span.conformance [--goldens=DIR [--data=DIR]] [--points=1,6]
+  python -m bert_span.conformance [--goldens=DIR [--data=DIR]] [--checks=1,6]
 
 Compares tokens, windows, model, optimizer, decoding, metrics and a fine-tuning
 run with saved outputs of the original, prints a conformance report, and exits
@@ -24,7 +24,7 @@ class _Options:
   numbers: tuple[str, ...] | None = option(
     None,
     "Numbers of the checks to run; by default all that there are outputs for.",
-    flag="points",
+    flag="checks",
   )
   output_file: str | None = option(
     None, "File to which the report is also written."

@@ -4,10 +4,10 @@ r"""Checks a SQuAD file before hours of training.
   python -m bert_span.lint_squad train.json --vocab_file=vocab.txt --json
   python -m bert_span.lint_squad train.json --fix --strict
 
-The report lists findings, the most severe first, then figures on lengths,
-windows and [UNK]. An error stops training. A warning costs something: a
-question is skipped, learned wrongly or cannot be answered correctly. A note is
-legal. Without --preset or --vocab_file only checks without WordPieces are made.
+The report lists findings, the most severe first, then figures on lengths. An
+error stops training. A warning costs something: a question is skipped, learned
+wrongly or cannot be answered correctly. A note is legal. Without --preset or
+--vocab_file only checks without WordPieces are made.
 
 --fix writes a copy. In it, answers found elsewhere in their passage have the
 correct answer_start, and integer ids are strings; nothing else changes.
@@ -38,7 +38,7 @@ def run(argv):
     )
   preset, settings, vocabulary = _LINT.preset.value, None, _VOCABULARY.values()
   if preset:
-    program.forbid((*_VOCABULARY, _LINT.hidden_size), "is known from --preset")
+    program.forbid(_VOCABULARY, "is known from --preset")
   if not _OPTIONS.fix.value:
     program.forbid([_OPTIONS.output_file], "names the repaired copy of --fix")
   if preset or vocabulary["vocab_file"]:

@@ -9,6 +9,7 @@ import pathlib
 import re
 import runpy
 import shutil
+from xml.etree import ElementTree
 
 import pytest
 from absl import flags
@@ -17,7 +18,6 @@ from programs import define_flags, run_python
 import bert_span
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
-_IMAGES = _ROOT / "docs" / "images"
 _PAGES = sorted(
   path.relative_to(_ROOT).as_posix()
   for pattern in ("*.md", "docs/*.md", "export/**/*.md", "benchmarks/*.md")
@@ -119,20 +119,6 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
   assert (tmp_path / "output" / "model" / "span_config.json").is_file()
 
 
-def test_the_readme_is_short_and_has_the_scores_of_the_results():
-  """F1 and questions of the packaged model, rounded to a decimal."""
-  rows = re.findall(
-    r"^\| SQuAD .* \| ([\d,]+) \| [\d.]+ \| ([\d.]+) \|$",
-    _text("docs/results.md"),
-    re.M,
-  )
-  assert len(rows) == 2
-  (row,) = re.findall(r"^\| `minilm_squad` .*", _text("README.md"), re.M)
-  for questions, f1 in rows:
-    assert f"{float(f1):.1f} ({questions}" in row
-  assert len(_text("README.md").splitlines()) <= 150
-
-
 # Programs run in the notebook's process, and exports are compared on a few
 # samples there: as commands, and on all samples, they are tested elsewhere.
 _FASTER = """
@@ -187,11 +173,12 @@ def test_the_notebook_runs_and_shows_its_pictures(tmp_path, monkeypatch):
   assert saved == [len(cell.get("outputs", ())) > 0 for cell in notebook.cells]
 
 
-def test_pictures_are_as_drawn_and_small(tmp_path):
-  (tmp_path / "images").mkdir()
+def test_every_picture_is_drawn_and_shown(tmp_path):
+  images = tmp_path / "images"
+  images.mkdir()
   script = shutil.copy(_ROOT / "docs" / "draw_pictures.py", tmp_path)
   assert run_python(script).returncode == 0
-  for drawn in (tmp_path / "images").iterdir():
-    assert drawn.read_bytes() == (_IMAGES / drawn.name).read_bytes()
-  for path in _IMAGES.glob("*.png"):
-    assert path.stat().st_size < 200_000, path
+  pages = "".join(map(_text, _PAGES))
+  for path in images.iterdir():
+    assert ElementTree.parse(path).getroot().tag.endswith("}svg")
+    assert f"images/{path.name}" in pages

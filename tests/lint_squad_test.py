@@ -75,23 +75,17 @@ def test_fix_writes_a_copy_that_passes_and_json_says_all(tmp_path, capsys):
   lint(path, LintOptions(), settings)
   text = capsys.readouterr().out
   lines = [" ".join(line.split()) for line in text.splitlines()]
-  for line in (
-    "question, windows 1 1.0 1 1 1 1 1",
-    # 128 (1 + 128 / 4608) against 32 (1 + 32 / 4608); 9 WordPieces.
-    "128 < 1 0 0 0.0k 72 % 0.1k 93 % 1.00 4.08",
-    "1 'Y' U+0059, first in question '7'",
-  ):
-    assert line in lines
+  assert "question, windows 1 1.0 1 1 1 1 1" in lines
   assert lint(str(tmp_path / "ada.fixed.json"), LintOptions(strict=True))
   assert "0 errors, 0 warnings, 0 notes." in capsys.readouterr().out
 
 
 @pytest.mark.large  # Loads TensorFlow.
-def test_a_model_gives_vocabulary_sizes_and_windows(tmp_path):
+def test_a_model_gives_its_vocabulary(tmp_path):
   result = succeeds(
     *("bert_span.lint_squad", _write(tmp_path, _question("q1"))),
     *("--preset=all-minilm-l6-v2", "--json", "--strict"),
   )
   value = json.loads(result.stdout)
-  assert value["settings"]["hidden_size"] == 384
-  assert value["figures"]["max_seq_lengths"][-1]["max_seq_length"] == 512
+  assert value["settings"]["vocabulary"] == "all-minilm-l6-v2"
+  assert value["figures"]["wordpieces"]["answer"]["max"] == 1

@@ -30,14 +30,3 @@ def test_a_file_of_squad_2_has_nothing_to_correct(split):
       for text, start in ((a["text"], a["answer_start"]) for a in answers):
         around = context[max(start - 1, 0) : start + len(text) + 1]
         assert re.fullmatch(rf"\W?{re.escape(text)}\W?", around), around
-
-
-def test_the_sample_has_the_promised_size():
-  readme = (_FOLDER / "README.md").read_text("utf-8")
-  for split in _SPLITS:
-    paragraphs = _paragraphs(split)
-    questions = [question for _, qas in paragraphs for question in qas]
-    num_impossible = sum(question["is_impossible"] for question in questions)
-    num_long = sum(len(context.split()) > 400 for context, _ in paragraphs)
-    row = (len(paragraphs), len(questions), num_impossible, num_long)
-    assert f"| {split}.json | {' | '.join(map(str, row))} |" in readme

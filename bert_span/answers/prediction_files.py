@@ -123,7 +123,7 @@ def read_predictions(path):
 
 
 def read_na_probs(path):
-  """As `read_predictions`, the finite no-answer scores of a null_odds.json."""
+  """Reads the finite no-answer scores of a null_odds.json by question id."""
   return _read(
     path,
     lambda value: value if _is_number(value, -_LARGEST, _LARGEST) else None,
@@ -133,9 +133,9 @@ def read_na_probs(path):
 
 
 def read_n_best(path):
-  """As `read_predictions`, of an nbest_predictions.json, also the original's.
+  """Reads an nbest_predictions.json, ours or the original's.
 
-  The values are tuples of `ListedAnswer`.
+  Returns a dict of question ids to tuples of `ListedAnswer`.
   """
   return _read(
     path,
@@ -147,11 +147,11 @@ def read_n_best(path):
 
 
 def read_span_predictions(path):
-  """As `read_predictions`, of a span_predictions.json or a predictions.json.
+  """Reads a span_predictions.json or a predictions.json.
 
   A value in the file is a list of texts (as for MultiSpanQA's evaluator) or of
-  objects with the key "text", or one text. "" is no answer, like []. The values
-  returned are lists of str.
+  objects with the key "text", or one text. "" is no answer, like []. Returns a
+  dict of question ids to lists of str.
   """
   return _read(
     path,
@@ -230,15 +230,21 @@ def write_rows(path, rows, format):
   from pyarrow import parquet
 
   place = [
-    *(("char_start", pa.int32()), ("char_end", pa.int32())),
-    *(("score", pa.float64()), ("probability", pa.float64())),
+    ("char_start", pa.int32()),
+    ("char_end", pa.int32()),
+    ("score", pa.float64()),
+    ("probability", pa.float64()),
   ]
   entries = pa.list_(pa.struct([("text", pa.string()), *place]))
   # The columns do not depend on the rows.
   schema = pa.schema(
     [
-      *(("id", pa.string()), ("answer", pa.string()), *place),
-      *(("null_odds", pa.float64()), ("n_best", entries), ("spans", entries)),
+      ("id", pa.string()),
+      ("answer", pa.string()),
+      *place,
+      ("null_odds", pa.float64()),
+      ("n_best", entries),
+      ("spans", entries),
     ]
   )
   # JSON can hold lone surrogates, Parquet cannot.

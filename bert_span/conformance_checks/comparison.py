@@ -1,4 +1,4 @@
-"""How cases are compared with the original's: numbers and texts."""
+"""Compares numbers and texts with the original's, case by case."""
 
 import dataclasses
 

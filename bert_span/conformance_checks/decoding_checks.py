@@ -65,18 +65,19 @@ def compare_null_odds(goldens, configurations):
 
 
 def _compare_logits(goldens, configuration):
-  """Whether these are the logits that the original decoded."""
+  """Checks by hashes that these logits are those that the original decoded."""
   # No hashes are stored for f, whose windows were numbered in another file.
   name = configuration.name
   comparison = Comparison(f"Logits {name} as given to the original")
   for kind in KINDS:
     ours = {
-      (found.examples[example].qas_id, index): pair
-      for found in recorded_logits(goldens, configuration, kind)
+      (batch.examples[example].qas_id, index): pair
+      for batch in recorded_logits(goldens, configuration, kind)
       for example, index, *pair in zip(
-        found.windows["example_index"],
-        found.windows["doc_span_index"].tolist(),
-        *found.logits.values(),
+        batch.windows["example_index"],
+        batch.windows["doc_span_index"].tolist(),
+        batch.logits["start_logits"],
+        batch.logits["end_logits"],
         strict=True,
       )
     }
@@ -203,7 +204,10 @@ def _compare_answers(run):
 
 
 def _max_other_texts(run, golden):
-  """Edge cases are made to be aligned otherwise, so any number of them may."""
+  """Returns the number of texts that may differ.
+
+  Edge cases have no limit: they target run_squad's alignment.
+  """
   if run.configuration.is_edge_case:
     return len(golden)
   return max(_MIN_OTHER_TEXTS, int(len(golden) * _MAX_OTHER_TEXTS))

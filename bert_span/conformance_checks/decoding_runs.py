@@ -13,7 +13,7 @@ from bert_span.data.window_batches import window_batches
 from bert_span.extractors.span_extractor import SpanExtractor
 
 KINDS = ("random", "ties", "peaky")  # of logits
-# Options of other runs with peaky logits, by a part of their files' names.
+# Options of the runs with peaky logits, by the ending of their files' names.
 _VARIANTS = {
   "": {},
   "_nbest5_maxlen8": {"n_best_size": 5, "max_answer_length": 8},
@@ -98,11 +98,11 @@ def _batches(goldens, configuration):
 _decoder = functools.cache(functools.partial(WindowDecoder, SpanExtractor))
 
 
-# As many as there are kinds: one kind has up to four variants.
+# A kind has up to four variants.
 @functools.lru_cache(maxsize=len(KINDS))
 def recorded_logits(goldens, configuration, kind):
   """Lists the `WindowLogits` of each batch."""
-  found = []
+  batches = []
   for examples, windows in _batches(goldens, configuration):
     pairs = [
       _drawn_logits(kind, f"{examples[example].qas_id}/{index}", first, mask)
@@ -116,8 +116,8 @@ def recorded_logits(goldens, configuration, kind):
     ]
     starts, ends = np.float32(pairs).swapaxes(0, 1)  # [windows, seq_length]
     logits = {"start_logits": starts, "end_logits": ends}
-    found.append(WindowLogits(examples, windows, logits))
-  return found
+    batches.append(WindowLogits(examples, windows, logits))
+  return batches
 
 
 def _drawn_logits(kind, key, first_context, input_mask):

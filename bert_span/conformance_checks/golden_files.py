@@ -19,7 +19,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(_HERE)
 # The goldens that come with the package: of its sample and of edge cases.
 SAMPLE_GOLDENS = os.path.join(_PACKAGE, "sample", "goldens")
-# What folders that have no configurations.json hold.
+# The plan of folders without configurations.json.
 _DEFAULT_PLAN = os.path.join(_HERE, "squad.json")
 
 
@@ -54,9 +54,9 @@ class GoldenFiles:
 
   @functools.cached_property
   def plan(self):
-    """What was recorded: a dict, see docs/goldens.md."""
-    own = os.path.join(self.folder, "configurations.json")
-    return read_json_object(own if os.path.exists(own) else _DEFAULT_PLAN)
+    """The settings of what was recorded, a dict, see docs/goldens.md."""
+    path = os.path.join(self.folder, "configurations.json")
+    return read_json_object(path if os.path.exists(path) else _DEFAULT_PLAN)
 
   @property
   def source(self):
@@ -97,7 +97,7 @@ class GoldenFiles:
     if not os.path.exists(path):
       raise FileNotFoundError(
         f"{path} does not exist. --goldens must name the folder with the "
-        "original's outputs; --points chooses the checks that it has files for."
+        "original's outputs; --checks chooses the checks that it has files for."
       )
     return path
 

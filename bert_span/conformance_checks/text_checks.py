@@ -64,8 +64,8 @@ def compare_tokens(goldens):
       tokenizer = WordPieceTokenizer(vocabulary, do_lower_case=case == "lower")
       compared = [row for row in expected if row[0] not in excluded]
       comparison = Comparison(name)
-      found = tokenizer([text for text, _ in compared]).ids.to_list()
-      for (text, theirs), ids in zip(compared, found, strict=True):
+      our_ids = tokenizer([text for text, _ in compared]).ids.to_list()
+      for (text, theirs), ids in zip(compared, our_ids, strict=True):
         ours = [vocabulary[i] for i in ids]
         comparison.add(ours == theirs, f"{text[:60]!r}")
       if len(expected) > len(compared):

@@ -25,7 +25,7 @@ import tensorflow as tf
 from bert_span.data.answer_positions import passages_of
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.modeling.tags import NUM_TAGS, B, I, O
-from bert_span.squad.example import NOT_LOCATED, Answer, check_located
+from bert_span.squad.example import NOT_LOCATED, AnswerSpan, check_located
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -122,7 +122,7 @@ def tag_labels(
   have no token in it. An annotator without an answer labels all tokens O.
 
   Args:
-    annotators: for each annotator a sequence of `Answer`, () for no answer.
+    annotators: for each annotator a sequence of `AnswerSpan`, () for no answer.
     token_char_starts, token_char_ends: int [tokens], half-open offsets into
       the passage in characters, ascending.
     annotator_labels: "soft", the shares of all annotators; "majority", 1 for
@@ -145,13 +145,13 @@ def tag_labels(
 
 
 def _spans(context, texts, starts, place):
-  """The list of `Answer` of an annotator, checked where they are located."""
+  """An annotator's `AnswerSpan`s, checked where they are located."""
   spans = []
   for text, start in zip(texts, starts, strict=True):
     text = text.decode("utf-8") if isinstance(text, bytes) else text
     if start != NOT_LOCATED:
       check_located(context, text, start, place)
-    spans.append(Answer(text, start))
+    spans.append(AnswerSpan(text, start))
   return spans
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_span.data.window_batches import example_arrays, window_batches
+from bert_span.data.window_batches import labelled_batches
 
 # A position outside every window: its one-hot vector is zero.
 _OUTSIDE = -2
@@ -137,12 +137,9 @@ def label_windows(
   """
   parts, indices, keep = [], [], []
   first = 0
-  for batch, windows in window_batches(examples, preprocessor.windows):
-    contexts = example_arrays(batch)["context"]
-    y = preprocessor.label_arrays(batch)
-    labels, can_train = preprocessor.label(
-      contexts, y, windows, annotator_labels
-    )
+  for batch, windows, labels, can_train in labelled_batches(
+    examples, preprocessor, annotator_labels
+  ):
     example_index = windows["example_index"]
     if keep_unlabelled:
       is_unlabelled = np.array([example.is_unlabelled for example in batch])

@@ -95,6 +95,20 @@ def window_batches(examples, make_windows):
       yield done, windows.result()
 
 
+def labelled_batches(examples, preprocessor, annotator_labels="soft"):
+  """Converts examples to labelled windows, batch by batch.
+
+  Yields:
+    (list of examples, dict of windows, dict of labels, can_train), see
+    `window_batches` and `SpanPreprocessor.label`.
+  """
+  for batch, windows in window_batches(examples, preprocessor.windows):
+    contexts = example_arrays(batch)["context"]
+    y = preprocessor.label_arrays(batch)
+    labels = preprocessor.label(contexts, y, windows, annotator_labels)
+    yield batch, windows, *labels
+
+
 def window_rows(examples, preprocessor, is_labelled, annotator_labels="soft"):
   """Converts examples to one row a window.
 
@@ -112,12 +126,12 @@ def window_rows(examples, preprocessor, is_labelled, annotator_labels="soft"):
   other tokens and for examples without labels. token_char_spans are half-open
   offsets into the context in characters, None outside the passage.
   """
-  for batch, windows in window_batches(examples, preprocessor.windows):
-    labels = {}
-    if is_labelled:
-      contexts = example_arrays(batch)["context"]
-      y = preprocessor.label_arrays(batch)
-      labels, _ = preprocessor.label(contexts, y, windows, annotator_labels)
+  if is_labelled:
+    batches = labelled_batches(examples, preprocessor, annotator_labels)
+  else:
+    batches = window_batches(examples, preprocessor.windows)
+  for batch, windows, *labels_of_batch in batches:
+    labels = labels_of_batch[0] if is_labelled else {}
     for i, example_index in enumerate(windows["example_index"]):
       length = int(windows["input_mask"][i].sum())
       tokens = {

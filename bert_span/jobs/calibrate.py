@@ -71,8 +71,9 @@ def calibrate(options, predict_file, predict_batch_size=8, verify=True):
     # Of the questions that were not fitted, if there are any.
     part = figures.get("evaluated", figures["fitted"])
     for name in ("reliability", "risk_coverage"):
-      draw = getattr(calibration_plots, f"{name}_png")
-      contents[f"{name}.png"] = draw({s: part[s][name] for s in _STAGES})
+      draw = getattr(calibration_plots, f"{name}_figure")
+      figure = draw({s: part[s][name] for s in _STAGES})
+      contents[f"{name}.png"] = calibration_plots.png_bytes(figure)
   folder = options.output_dir or os.path.join(model, "calibration")
   paths, _ = write_files(folder, contents)
   # Last of all: a model is changed only when everything else has worked.

@@ -3,8 +3,8 @@
 from bert_span.data import training_records
 from bert_span.data.labelled_windows import label_windows
 from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.squad.reader import read_file_or_tfds
 from bert_span.squad.rules import training_examples
-from bert_span.squad.tfds import read_questions
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import load_vocabulary
 
@@ -24,7 +24,7 @@ def write_squad_records(
 ):
   """Writes labelled windows, with the tokens of an `EncoderSource`."""
   version_2 = version_2_with_negative
-  squad_file = read_questions(train_file, dataset)
+  squad_file = read_file_or_tfds(train_file, dataset)
   examples = training_examples(
     squad_file, version_2, preprocessor_class.every_annotator
   )

@@ -1,4 +1,4 @@
-"""What lint_squad does: checks a SQuAD file, repairs it, prints a report.
+"""Checks a SQuAD file, repairs it, prints a report.
 
 Without a vocabulary it does not load TensorFlow.
 """
@@ -56,30 +56,22 @@ def _check_windows(linted, settings):
   from bert_span.lint.window_lint import lint_windows
   from bert_span.modeling.encoder import check_sequence_length
   from bert_span.presets.load_pretrained import load_pretrained
-  from bert_span.text.tokenizer import WordPieceTokenizer
   from bert_span.text.vocabulary import load_vocabulary
 
   options, lower_case = settings.window_options, settings.do_lower_case
   if settings.preset:
     loaded = load_pretrained(settings.preset)
-    vocabulary, backbone = loaded.vocabulary(), loaded.backbone
-    check_sequence_length(backbone, options.max_seq_length)
-    settings = dataclasses.replace(
-      settings,
-      hidden_size=backbone.hidden_dim,
-      max_positions=backbone.max_sequence_length,
-    )
+    vocabulary = loaded.vocabulary()
+    check_sequence_length(loaded.backbone, options.max_seq_length)
     lower_case = loaded.lower_case if lower_case is None else lower_case
   else:
     vocabulary = load_vocabulary(settings.vocab_file)
   lower_case = lower_case is not False
-  tokenizer = WordPieceTokenizer(vocabulary, lower_case)
-  findings, figures = lint_windows(linted, tokenizer, settings)
-  names = ("max_answer_length", "length_bucket", "hidden_size")
+  findings, figures = lint_windows(linted, vocabulary, lower_case, settings)
   shown = {
     "vocabulary": settings.preset or settings.vocab_file,
     "do_lower_case": lower_case,
     **dataclasses.asdict(options),
-    **{name: getattr(settings, name) for name in names},
+    "max_answer_length": settings.max_answer_length,
   }
   return findings, figures, shown

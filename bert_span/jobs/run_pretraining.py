@@ -1,10 +1,8 @@
 """What run_pretraining does: trains, exports and scores."""
 
-import contextlib
 import dataclasses
 import json
 import os
-import tempfile
 
 import keras
 import tensorflow as tf
@@ -24,13 +22,14 @@ from bert_span.pretraining.options import (
 from bert_span.pretraining.pretrainer import make_evaluate, pretrain
 from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage import atomic_file
-from bert_span.storage.files import copy_tree, is_remote, local_directory
+from bert_span.storage.files import local_directory
 from bert_span.storage.log import log_line
 from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.checkpoints import steps_made
 from bert_span.training.progress import write_scalars
 from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import (
+  SELECTION_FILE,
   ModelSelection,
   selection_words,
   write_selection,
@@ -179,7 +178,7 @@ class PretrainingJob:
     """Writes the model for the original and for Hugging Face."""
     writers = model_files.write_tf1, model_files.write_huggingface
     for name, write in zip(_DIRECTORIES[1:], writers, strict=True):
-      with _new_directory(self.run.path(name)) as unfinished:
+      with atomic_file.replaced_directory(self.run.path(name)) as unfinished:
         write(unfinished, *self._trained)
       log_line(f"Exported to {self.run.path(name)}")
 
@@ -223,13 +222,12 @@ class PretrainingJob:
   def _write_selected(self, selection):
     """Writes output_dir/model, with a dict or None as selection.json."""
     directory = self.run.path(MODEL_DIRECTORY)
-    with _new_directory(directory) as unfinished:
+    # Without selection.json an incomplete model does not count as the best one.
+    with atomic_file.replaced_directory(
+      directory, last=[SELECTION_FILE]
+    ) as unfinished:
       model_files.write_model(unfinished, *self._trained)
-      if not is_remote(directory):
-        write_selection(unfinished, selection)
-    # Last: without it an incomplete model does not count as the best one.
-    if is_remote(directory):
-      write_selection(directory, selection)
+      write_selection(unfinished, selection)
 
   def _assign_heads(self, source, description):
     """Sets the heads that the encoder's source has; returns their names."""
@@ -240,17 +238,3 @@ class PretrainingJob:
     elif source.init_checkpoint:
       heads = model_files.read_original_heads(source.init_checkpoint)
     return model_files.assign_heads(self.model, heads, description)
-
-
-@contextlib.contextmanager
-def _new_directory(directory):
-  """Yields a local directory, which replaces a local or remote one."""
-  if not is_remote(directory):
-    with atomic_file.unfinished_directory(directory) as unfinished:
-      yield unfinished
-    return
-  with tempfile.TemporaryDirectory() as local:
-    yield local
-    if tf.io.gfile.isdir(directory):
-      tf.io.gfile.rmtree(directory)
-    copy_tree(local, directory)

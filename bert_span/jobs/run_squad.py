@@ -23,8 +23,8 @@ from bert_span.jobs.training_options import RunOptions, SquadRunOptions
 from bert_span.presets.selection import selection_words
 from bert_span.presets.span_config import read_span_config
 from bert_span.reporting.score_table import format_bio_scores, format_scores
+from bert_span.squad.reader import read_file_or_tfds
 from bert_span.squad.rules import prediction_examples, training_examples
-from bert_span.squad.tfds import read_questions
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
@@ -72,7 +72,7 @@ class SquadRun(SquadRunOptions, RunOptions):
 
   def questions(self):
     """The `SquadFile` to answer and to score on."""
-    return read_questions(self.predict_file, self.predict_dataset)
+    return read_file_or_tfds(self.predict_file, self.predict_dataset)
 
   def log_problems(self, squad_file):
     """Logs what is wrong with a `SquadFile`."""
@@ -192,7 +192,7 @@ def _training_inputs(run, strategy=None):
   if run.train_records:
     records = training_records.TrainingRecords(run.train_records, *data)
   else:
-    squad_file = read_questions(*data)
+    squad_file = read_file_or_tfds(*data)
     examples = training_examples(
       squad_file,
       run.version_2,

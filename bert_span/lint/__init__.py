@@ -1,1 +1,1 @@
-"""What is wrong with a SQuAD file, what it would cost, and its repair."""
+"""Checks and repairs SQuAD files."""

@@ -12,7 +12,6 @@ from bert_span.squad.findings import (
   FindingKind,
   counted,
 )
-from bert_span.storage.json_fields import shortened
 
 PERCENTILES = (50, 90, 95, 99)
 
@@ -24,11 +23,9 @@ def report_object(linted, findings, figures, settings=None, repair=None):
   unanswerable; counts (severity -> findings); findings, by importance, each
   with kind, severity, count, message, remedy and places (place, detail,
   question_id, path, repair); settings; figures (characters, wordpieces,
-  windows_per_question, max_seq_lengths, unknown); repair. Lengths have count,
-  mean, p50, p90, p95, p99 and max; max_seq_lengths has the fields of
-  `window_cost`, its costs relative to the chosen length with buckets. Settings,
-  and all of figures but characters, need a vocabulary. Keys may be added, none
-  is renamed.
+  windows_per_question); repair. Lengths have count, mean, p50, p90, p95, p99
+  and max. Settings, and all of figures but characters, need a vocabulary. Keys
+  may be added, none is renamed.
   """
   groups = {kind: [] for kind in FindingKind}
   for finding in findings:
@@ -96,10 +93,7 @@ def report_text(report, num_places=3):
   blocks += [_finding_block(f, num_places) for f in report["findings"]]
   if report["figures"]:
     blocks.append(length_table(report["figures"]))
-  if report["settings"]:
-    blocks.append(cost_table(report["figures"], report["settings"]))
-    blocks.append(unknown_block(report["figures"]["unknown"]))
-  elif report["questions"]:
+  if report["questions"] and not report["settings"]:
     blocks.append(
       "Not checked without a vocabulary: lengths in WordPieces, windows, cut\n"
       "answers, [UNK]. Give --preset=all-minilm-l6-v2, or --vocab_file."
@@ -175,73 +169,3 @@ def length_table(figures):
   if "windows_per_question" in figures:
     add("question, windows", figures["windows_per_question"])
   return f"{text_table(rows)}\nColumn 95 %: of 100, 95 are no longer than this."
-
-
-def cost_table(figures, settings):
-  """A table of what each max_seq_length costs; the chosen one is marked."""
-  width = settings["length_bucket"]
-  rows = [
-    [
-      *("MAX_SEQ\n_LENGTH", "\nwindows", "without\nanswer", "answers\ncut"),
-      *(f"WordPieces,\nto {width}s", "padded\nto max"),
-      *(f"cost\nto {width}s", "\nto max"),
-    ]
-  ]
-  for row in figures["max_seq_lengths"]:
-    length, wordpieces = row["max_seq_length"], row["wordpieces"]
-    counts = ("windows", "answerless_windows", "answers_cut")
-    paddings = ("bucket_wordpieces", "padded_wordpieces")
-    rows.append(
-      [
-        f"{length} <" if length == settings["max_seq_length"] else f"{length}",
-        *(f"{row[name]:,}" for name in counts),
-        *(_padded(wordpieces, row[name]) for name in paddings),
-        *(f"{row[name]:.2f}" for name in ("bucket_cost", "padded_cost")),
-      ]
-    )
-  explanation = _wrapped(
-    f"With --doc_stride={settings['doc_stride']} and --max_query_length="
-    f"{settings['max_query_length']}. Without answer: windows of answerable "
-    "questions that do not hold the answer; they train as null answers. "
-    "WordPieces: after padding, with the share of padding, when batches are "
-    f"padded to a multiple of {width} (--length_buckets) and when all are "
-    "padded to max_seq_length. Cost: multiplications of the encoder, the sum "
-    "over windows of padded length L of L (1 + L / (6 * "
-    f"{settings['hidden_size']})), relative to the row marked <, with length "
-    "buckets."
-  )
-  return f"{text_table(rows)}\n{explanation}"
-
-
-def unknown_block(unknown):
-  """The share of [UNK], with the most frequent characters and words."""
-  shares = []
-  for name, noun in ("token", "WordPieces"), ("character", "characters"):
-    part, whole = unknown[f"unknown_{name}s"], unknown[f"{name}s"]
-    share = unknown[f"{name}_share"]
-    percent = f"{100 * share:.2f} %" if not 0 < share < 1e-4 else "under 0.01 %"
-    shares.append(f"{percent} of {noun} ({part:,} of {whole:,})")
-  lines = [_wrapped(f"[UNK]: {', '.join(shares)}.")]
-  for name, noun in (
-    ("characters", "distinct unknown character"),
-    ("words", "longer unknown word"),
-  ):
-    rows = unknown[f"most_frequent_{name}"][:5]
-    if count := unknown[f"distinct_{name}"]:
-      most_frequent = ", the most frequent" if count > len(rows) else ""
-      lines.append(f"{counted(count, noun)}{most_frequent}:")
-    for row in rows:
-      shown = shortened(row["text"])
-      if len(row["text"]) == 1:
-        shown += f" U+{ord(row['text']):04X}"  # It may be invisible.
-      where = f"first in question {row['question_id']!r}"
-      lines.append(f"  {row['count']:>7,}  {shown}, {where}")
-  return "\n".join(lines)
-
-
-def _padded(wordpieces, padded):
-  """Such as "1.21M 14 %": all WordPieces, and the share of padding."""
-  if not padded:
-    return "0"
-  total = f"{padded / 1e6:.2f}M" if padded >= 1e6 else f"{padded / 1e3:.1f}k"
-  return f"{total} {100 * (1 - wordpieces / padded):.0f} %"

@@ -1,9 +1,9 @@
 """Finds what is wrong with a SQuAD file, and repairs what is clear.
 
-Two things are repaired: an answer_start whose answer is found elsewhere in the
+Two things are repaired: an answer_start whose answer is elsewhere in the
 passage, and an id that is an integer. Only these numbers are replaced, in the
-text of the file itself. So every other byte stays: unknown keys, their order,
-white space, escapes. TensorFlow is not needed.
+text of the file. So every other byte stays: unknown keys, their order, white
+space, escapes. TensorFlow is not needed.
 """
 
 import dataclasses
@@ -39,7 +39,7 @@ _STRING_OR_NUMBER = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class LintedFile:
-  """A file and what was found in it."""
+  """A file, its questions and its findings."""
 
   path: str
   findings: list[Finding]  # in the file's order
@@ -88,7 +88,7 @@ def lint_squad_file(path: str | os.PathLike) -> LintedFile:
   for index, example in enumerate(parsed):
     if is_kind(records[index][-1]["id"], int):
       add(linted.finding(FindingKind.INTEGER_ID, index, repair=example.qas_id))
-    # What kind of question it is, by its labels in the file.
+    # The kind of question, by its labels in the file.
     if example.is_impossible:
       add(linted.finding(FindingKind.UNANSWERABLE, index))
     elif not any(example.annotators):
@@ -99,10 +99,10 @@ def lint_squad_file(path: str | os.PathLike) -> LintedFile:
     for finding in checked[index][1]:
       json_path = linted.json_paths[index] + finding.json_path
       add(dataclasses.replace(finding, json_path=json_path))
-  for other, index in repeated_ids(parsed):
+  for first, index in repeated_ids(parsed):
     here, there = (
       f"{shortened(parsed[i].question)} at {linted.json_paths[i]}"
-      for i in (index, other)
+      for i in (index, first)
     )
     detail = f"{here}; first used for {there}"
     add(linted.finding(FindingKind.DUPLICATE_ID, index, detail))
@@ -111,20 +111,23 @@ def lint_squad_file(path: str | os.PathLike) -> LintedFile:
 
 
 def _duplicate_questions(linted):
-  """Yields questions asked before, but for case and blanks, of a passage."""
+  """Yields questions that repeat one about the same passage.
+
+  Case and white space are ignored.
+  """
   first = {}
   for index, example in enumerate(linted.examples):
     asked = " ".join(example.question.split()).casefold()
-    other = linted.examples[first.setdefault((example.context, asked), index)]
-    if not asked or other is example:
+    earlier = first.setdefault((example.context, asked), example)
+    if not asked or earlier is example:
       continue
-    texts, others = (
+    texts, earlier_texts = (
       {""} if e.is_impossible else {answer.text for answer in e.answers}
-      for e in (example, other)
+      for e in (example, earlier)
     )
-    compared = "some of the same" if texts & others else "other"
-    compared = "the same" if texts == others else compared
-    detail = f"as question {other.qas_id!r} with {compared} answers"
+    compared = "some of the same" if texts & earlier_texts else "other"
+    compared = "the same" if texts == earlier_texts else compared
+    detail = f"as question {earlier.qas_id!r} with {compared} answers"
     detail = f"{shortened(example.question)}, {detail}"
     yield linted.finding(FindingKind.DUPLICATE_QUESTION, index, detail)
 

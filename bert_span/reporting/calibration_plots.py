@@ -1,4 +1,4 @@
-"""Reliability diagram and risk-coverage curve as PNG.
+"""Reliability diagram and risk-coverage curve.
 
 Importing this needs matplotlib, which is in the extra "report".
 """
@@ -19,8 +19,8 @@ _DPI = 120
 _BARS, _GAP, _TRUTH = "#4c78a8", "#e45756", "#555555"
 
 
-def reliability_png(bins_of):
-  """A PNG of the `ReliabilityBins` of each title, a dict."""
+def reliability_figure(bins_of):
+  """A `Figure` of the `ReliabilityBins` of each title, a dict."""
   figure = Figure(figsize=(4 * len(bins_of), 4.6), layout="constrained")
   panels = figure.subplots(
     2, len(bins_of), squeeze=False, sharex=True, height_ratios=(4, 1)
@@ -53,11 +53,11 @@ def reliability_png(bins_of):
     lower.set(ylim=(0, most), xlabel="confidence")
   panels[0, 0].set_ylabel("share that is right")
   panels[1, 0].set_ylabel("share of all")
-  return _png(figure)
+  return figure
 
 
-def risk_coverage_png(curve_of):
-  """A PNG of the `RiskCoverage` of each line, a dict."""
+def risk_coverage_figure(curve_of):
+  """A `Figure` of the `RiskCoverage` of each line, a dict."""
   figure = Figure(figsize=(5.4, 4), layout="constrained")
   axes = figure.subplots()
   for name, curve in curve_of.items():
@@ -76,11 +76,12 @@ def risk_coverage_png(curve_of):
   )
   axes.grid(alpha=0.3)
   axes.legend()
-  return _png(figure)
+  return figure
 
 
-def _png(figure):
+def png_bytes(figure):
+  """Returns a `Figure` as PNG; equal figures have equal bytes."""
   buffer = io.BytesIO()
-  # Without matplotlib's version, equal figures have equal bytes.
+  # PNGs name the version of matplotlib otherwise.
   figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
   return buffer.getvalue()

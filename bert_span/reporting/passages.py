@@ -11,7 +11,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Segment(NamedTuple):
-  """A part of a passage, or the number of characters left out."""
+  """Consecutive characters of a passage, or the number left out."""
 
   text: str
   mark: str = ""  # or "annotators", "model", "both"
@@ -75,9 +75,12 @@ def _shortened(segment, head, tail):
   start = text.rfind(" ", max(0, head - 30), head) + 1 or head
   end = text.find(" ", len(text) - tail, len(text) - tail + 30)
   end = len(text) - tail if end < 0 else end
-  head, tail = Segment(text[:start], mark), Segment(text[end:], mark)
-  parts = (head, Segment("", mark, end - start), tail)
-  return [part for part in parts if part.text or part.left_out]
+  segments = (
+    Segment(text[:start], mark),
+    Segment("", mark, end - start),
+    Segment(text[end:], mark),
+  )
+  return [s for s in segments if s.text or s.left_out]
 
 
 def marked_passage(context, spans, marks=("[[", "]]"), num_characters=200):

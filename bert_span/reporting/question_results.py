@@ -75,7 +75,7 @@ def first_texts(n_best):
 
 
 def _span_of(entry, example):
-  """Where an entry is: at its offsets, or where its text is first."""
+  """Returns an entry's characters: its offsets, or its first occurrence."""
   context, text, start = example.context, entry.text, entry.char_start
   if not text:
     return None
@@ -124,8 +124,8 @@ def group_scores(results, num_windows=None):
 
 def question_word(question):
   """The group of a question: its first English question word, or "other"."""
-  found = _QUESTION_WORD.search(" ".join(question.lower().split()))
-  word = found.group() if found else "other"
+  match = _QUESTION_WORD.search(" ".join(question.lower().split()))
+  word = match.group() if match else "other"
   return _SAME_GROUP.get(word, word)
 
 

@@ -77,7 +77,7 @@ def window_probabilities(logits):
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-  """What the page shows."""
+  """The content of the page."""
 
   sources: dict[str, str]  # name -> path of what was read
   version_2: bool  # whether questions may be unanswerable
@@ -131,7 +131,7 @@ def report_page(report, num_errors=50, max_bytes=5_000_000):
 
 
 def _calibration(results):
-  """What the section on probabilities shows; None without predictions."""
+  """The section on probabilities, a dict; None without predictions."""
   predicted = [result for result in results if result.probability is not None]
   if not predicted:
     return None
@@ -139,15 +139,15 @@ def _calibration(results):
   exact = [result.exact for result in predicted]
   bins = equal_width_bins(probability, exact)
   curve = risk_coverage(probability, exact)
-  reliability_png = calibration_plots.reliability_png({"model": bins})
-  risk_png = calibration_plots.risk_coverage_png({"model": curve})
+  reliability = calibration_plots.reliability_figure({"model": bins})
+  risk = calibration_plots.risk_coverage_figure({"model": curve})
   # The first point at each coverage or beyond; sums of shares are rounded.
   points = np.searchsorted(curve.coverage, np.array(_COVERAGES) - 1e-9)
   return {
     "error": 100.0 * bins.calibration_error,
     "area": curve.area,
-    "reliability_png": base64.b64encode(reliability_png).decode(),
-    "risk_png": base64.b64encode(risk_png).decode(),
+    "reliability_png": _png_base64(reliability),
+    "risk_png": _png_base64(risk),
     "bins": [
       (
         f"{100 * bins.lower[i]:.1f} to {100 * bins.upper[i]:.1f} %",
@@ -166,6 +166,10 @@ def _calibration(results):
       for i in dict.fromkeys(points.tolist())
     ],
   }
+
+
+def _png_base64(figure):
+  return base64.b64encode(calibration_plots.png_bytes(figure)).decode()
 
 
 def _environment():
@@ -190,7 +194,7 @@ def _environment():
 
 
 def _shown(value):
-  """How the templates write a value, before it is escaped."""
+  """The text of a value on the page, before it is escaped."""
   if value is None:
     return "\N{EN DASH}"
   if isinstance(value, (int, float)):
@@ -207,9 +211,9 @@ def _percent(share):
 def _annotators(result):
   """The distinct answers of the annotators, the first few."""
   texts = list(dict.fromkeys(answer.text for answer in result.example.answers))
-  shown, others = texts[:_NUM_ANNOTATORS], texts[_NUM_ANNOTATORS:]
-  if others:
-    shown.append(f"and {len(others)} more")
+  shown = texts[:_NUM_ANNOTATORS]
+  if len(texts) > len(shown):
+    shown.append(f"and {len(texts) - len(shown)} more")
   return shown or [_NO_ANSWER]
 
 
@@ -230,10 +234,12 @@ def _error_rows(errors):
 def _token_rows(context, window):
   """Rows of (token, character, start and end in percent), the best first."""
   best = sorted(window.tokens, key=lambda token: -max(token[2:]))
-  rows = [("[CLS] (no answer)", None, *window.null)]
+  start, end = window.null
+  rows = [("[CLS] (no answer)", None, 100.0 * start, 100.0 * end)]
   for char_start, char_end, start, end in best[:_NUM_TOKENS]:
-    rows.append((context[char_start:char_end], char_start, start, end))
-  return [(*row[:2], 100.0 * row[2], 100.0 * row[3]) for row in rows]
+    text = context[char_start:char_end]
+    rows.append((text, char_start, 100.0 * start, 100.0 * end))
+  return rows
 
 
 def _token_pieces(context, window):

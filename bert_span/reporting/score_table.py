@@ -37,11 +37,11 @@ def format_scores(scores):
 
 def format_bio_scores(scores):
   """Lays out scores of evaluate_multi_span and of `agreement_scores`."""
-  parts = ("precision", "recall", "f1")
-  rows = [["", *parts]]
+  ratios = ("precision", "recall", "f1")
+  rows = [["", *ratios]]
   names = {"exact_match": "exact match", "overlap": "partial match"}
   for name, label in names.items():
-    rows.append([label, *(f"{scores[f'{name}_{p}']:.2f}" for p in parts)])
+    rows.append([label, *(f"{scores[f'{name}_{r}']:.2f}" for r in ratios)])
   lines = [
     f"{label} {scores[name]:.4f}"
     for name, label in _BIO_LINES.items()
@@ -68,7 +68,7 @@ def format_calibration(before, after):
 
 
 def text_table(rows):
-  """Aligns rows of strings: the first column left, the others right."""
+  """Aligns rows of strings: the first column left, all further ones right."""
   table = Table(box=None, show_header=False, pad_edge=False)
   for index in range(max(map(len, rows))):
     table.add_column(justify="right" if index else "left", no_wrap=True)

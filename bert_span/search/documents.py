@@ -84,7 +84,7 @@ def _documents(path, text_field):
 
 def _html_text(html):
   """The text of an HTML page, block by block."""
-  # Of the extra "search".
+  # In the extra "search".
   import bs4
 
   page = bs4.BeautifulSoup(html, "html.parser")

@@ -1,4 +1,4 @@
-"""The passages of many that share the most telling words with a question."""
+"""A BM25 index of passages."""
 
 import hashlib
 import logging
@@ -23,13 +23,14 @@ class PassageIndex:
 
   Args:
     texts: list of str.
-    directory: where the index is kept, and read from if it is of these texts.
+    directory: keeps the index; if it already holds one of these texts, it is
+      read.
 
   Source: Robertson and Zaragoza 2009; the bm25s package.
   """
 
   def __init__(self, texts, directory=None):
-    # Of the extra "search".
+    # In the extra "search".
     import bm25s
 
     # It logs every index that it makes.
@@ -52,14 +53,14 @@ class PassageIndex:
 
     A passage that shares no word with the question is not among them.
     """
-    found, scores = self._index.retrieve(
+    numbers, scores = self._index.retrieve(
       _words([question]), k=min(top_k, self._size), show_progress=False
     )
-    return found[0][scores[0] > 0].tolist()
+    return numbers[0][scores[0] > 0].tolist()
 
 
 def _read_stored(directory):
-  """What the index in a directory was made of; None if it is empty."""
+  """Returns the fingerprint of the indexed texts; None without an index."""
   if not os.path.isdir(directory) or not os.listdir(directory):
     return None
   path = os.path.join(directory, _TEXTS_FILE)

@@ -26,10 +26,10 @@ _MAX_VERSION = 2**63 - 1
 def new_version(base, version=None):
   """A folder to fill, which becomes a version when the block ends.
 
-  `base` is the local folder of all versions, made if need be; what killed
-  exports have left in it is removed. Version None is 1 + the highest there is.
-  Yields an object with the attributes directory, to write to, and path, the
-  version's path once the block has ended.
+  `base` is the local folder of all versions; it is made if it does not exist,
+  and leftovers of killed exports are removed. Version None is 1 + the highest
+  version. Yields an object with the attributes directory, to write to, and
+  path, the version's path once the block has ended.
   """
   check_version(base, version)
   base = os.path.realpath(base)
@@ -56,7 +56,7 @@ def new_version(base, version=None):
 
 
 def check_version(base, version=None):
-  """Refuses what `new_version` refuses."""
+  """Raises ValueError if `base` or `version` cannot be used."""
   base = os.fspath(base)
   if is_remote(base):
     raise ValueError(

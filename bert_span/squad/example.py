@@ -8,8 +8,8 @@ NOT_LOCATED = -1
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
-  """An annotator's answer: `context[char_start:char_start + len(text)]`."""
+class AnswerSpan:
+  """A labelled answer: `context[char_start:char_start + len(text)]`."""
 
   text: str
   char_start: int  # offset in characters (SQuAD's answer_start)
@@ -34,10 +34,10 @@ class SquadExample:
   qas_id: str
   question: str
   context: str
-  answers: tuple[Answer, ...] = ()
+  answers: tuple[AnswerSpan, ...] = ()
   is_impossible: bool = False
   title: str = ""
-  annotations: tuple[tuple[Answer, ...], ...] = ()
+  annotations: tuple[tuple[AnswerSpan, ...], ...] = ()
 
   @property
   def is_unlabelled(self) -> bool:
@@ -45,7 +45,7 @@ class SquadExample:
     return not (self.answers or self.annotations or self.is_impossible)
 
   @property
-  def annotators(self) -> tuple[tuple[Answer, ...], ...]:
+  def annotators(self) -> tuple[tuple[AnswerSpan, ...], ...]:
     """The spans of each annotator: without annotations, one for each answer.
 
     An unanswerable question has one annotator without a span.
@@ -81,7 +81,7 @@ def question_pairs(question, context):
 
 
 def locate_answer(context: str, text: str, char_start: int) -> tuple[int, str]:
-  """Finds an answer at its stated offset, or at the only other place it fits.
+  """Locates an answer at its stated offset, or where else its text must be.
 
   The answer is moved when its text occurs exactly once in the passage, or else
   exactly once within the words that the stated span touches, as run_squad
@@ -95,8 +95,8 @@ def locate_answer(context: str, text: str, char_start: int) -> tuple[int, str]:
   The stated offset may be any integer. Blank texts are never located.
 
   Returns:
-    The offset, NOT_LOCATED when it is not clear; and what was found instead,
-    "" for the stated offset.
+    The offset, or NOT_LOCATED; and what is wrong with the stated offset, "" if
+    it is correct.
   """
   if not text.strip():
     return NOT_LOCATED, "the answer's text is blank"
@@ -104,8 +104,8 @@ def locate_answer(context: str, text: str, char_start: int) -> tuple[int, str]:
     return char_start, ""
   excerpt, end = shortened(text), char_start + len(text)
   if 0 <= char_start < len(context):
-    found = shortened(context[char_start:end])
-    stated = f"{excerpt} is not at answer_start {char_start} ({found} is)"
+    at_start = shortened(context[char_start:end])
+    stated = f"{excerpt} is not at answer_start {char_start} ({at_start} is)"
   else:
     stated = (
       f"answer_start {char_start} of {excerpt} is outside the passage of "

@@ -11,114 +11,155 @@ import enum
 ERROR, WARNING, NOTE = SEVERITIES = "error", "warning", "note"
 
 
-def _kind_of(severity):
-  return lambda fact, remedy: (severity, fact, remedy)
+@dataclasses.dataclass(frozen=True)
+class _KindFields:
+  severity: str  # one of SEVERITIES
+  noun: str  # what is counted
+  fact: str  # what is wrong with each of them
+  remedy: str  # what to do, and what happens otherwise
 
 
-_error, _warning, _note = map(_kind_of, SEVERITIES)
-
-
-class FindingKind(enum.Enum):
+class FindingKind(_KindFields, enum.Enum):
   """The kinds of findings, in the order in which they are reported."""
 
-  def __init__(self, severity, fact, remedy):
-    self.severity = severity  # one of SEVERITIES
-    # What is counted, and what is wrong with each of them.
-    self.noun, _, self.fact = fact.partition(": ")
-    self.remedy = remedy  # what to do, and what happens otherwise
-
-  UNREADABLE = _error(
-    "file: not readable as SQuAD JSON",
+  UNREADABLE = (
+    ERROR,
+    "file",
+    "not readable as SQuAD JSON",
     "Nothing else was checked.",
   )
-  STRUCTURE = _error(
-    "place: wrong structure",
+  STRUCTURE = (
+    ERROR,
+    "place",
+    "wrong structure",
     "Nothing else was checked: correct the file and run this again.",
   )
-  NO_QUESTIONS = _error(
-    "file: there is no question in it",
+  NO_QUESTIONS = (
+    ERROR,
+    "file",
+    "there is no question in it",
     "Check the keys 'data', 'paragraphs' and 'qas', and what they hold.",
   )
-  DUPLICATE_ID = _error(
-    "question: the id belongs to an earlier question",
+  DUPLICATE_ID = (
+    ERROR,
+    "question",
+    "the id belongs to an earlier question",
     "Predictions are keyed by id: rename or remove one of the two.",
   )
 
-  ANSWER_NOT_LOCATED = _warning(
-    "answer: not at its answer_start, and at no other clear place",
+  ANSWER_NOT_LOCATED = (
+    WARNING,
+    "answer",
+    "not at its answer_start, and at no other clear place",
     "Training skips it, scoring counts it. Correct text and answer_start.",
   )
-  ANSWER_MOVED = _warning(
-    "answer: not at its answer_start but elsewhere in the passage",
+  ANSWER_MOVED = (
+    WARNING,
+    "answer",
+    "not at its answer_start but elsewhere in the passage",
     "The place found is used; lint_squad --fix writes it into a copy.",
   )
-  BLANK_ANSWER = _warning(
-    "answer: the text is empty",
+  BLANK_ANSWER = (
+    WARNING,
+    "answer",
+    "the text is empty",
     "Training skips it. Add the text, or remove the answer.",
   )
-  NO_ANSWER = _warning(
-    "question: no answer, and not marked is_impossible",
+  NO_ANSWER = (
+    WARNING,
+    "question",
+    "no answer, and not marked is_impossible",
     "Training skips it. Add an answer, or mark it is_impossible.",
   )
-  NO_LOCATED_ANSWER = _warning(
-    "question: none of its answers is in the passage",
+  NO_LOCATED_ANSWER = (
+    WARNING,
+    "question",
+    "none of its answers is in the passage",
     "Training skips it. Correct text and answer_start.",
   )
-  IMPOSSIBLE_WITH_ANSWERS = _warning(
-    "question: marked is_impossible, but it has answers",
+  IMPOSSIBLE_WITH_ANSWERS = (
+    WARNING,
+    "question",
+    "marked is_impossible, but it has answers",
     "It trains as unanswerable. Remove the mark or the answers.",
   )
-  BLANK_CONTEXT = _warning(
-    "question: the passage is empty",
+  BLANK_CONTEXT = (
+    WARNING,
+    "question",
+    "the passage is empty",
     "Training skips it; its answer is empty. Fill in or remove the context.",
   )
-  NO_WINDOW = _warning(
-    "question: the passage has no WordPiece",
+  NO_WINDOW = (
+    WARNING,
+    "question",
+    "the passage has no WordPiece",
     "As with an empty passage: BERT drops all its characters. Correct it.",
   )
-  BLANK_QUESTION = _warning(
-    "question: the question is empty",
+  BLANK_QUESTION = (
+    WARNING,
+    "question",
+    "the question is empty",
     "It is answered from the passage alone. Fill it in, or remove it.",
   )
-  DUPLICATE_QUESTION = _warning(
-    "question: asked before about the same passage",
+  DUPLICATE_QUESTION = (
+    WARNING,
+    "question",
+    "asked before about the same passage",
     "It counts twice, and may contradict the first. Remove one.",
   )
-  ANSWER_WITHOUT_TOKEN = _warning(
-    "answer: no WordPiece of it in the passage",
+  ANSWER_WITHOUT_TOKEN = (
+    WARNING,
+    "answer",
+    "no WordPiece of it in the passage",
     "Training skips it: BERT drops all its characters. Correct it.",
   )
-  ANSWER_CUT = _warning(
-    "answer: not whole in any window",
+  ANSWER_CUT = (
+    WARNING,
+    "answer",
+    "not whole in any window",
     "It trains as no answer. Raise --max_seq_length or lower --doc_stride.",
   )
-  ANSWER_TOO_LONG = _warning(
-    "answer: longer than --max_answer_length",
+  ANSWER_TOO_LONG = (
+    WARNING,
+    "answer",
+    "longer than --max_answer_length",
     "It is never predicted whole. Raise --max_answer_length or shorten it.",
   )
-  QUESTION_CUT = _warning(
-    "question: longer than --max_query_length",
+  QUESTION_CUT = (
+    WARNING,
+    "question",
+    "longer than --max_query_length",
     "Its end is cut off. Raise --max_query_length (and --max_seq_length).",
   )
-  MANY_UNKNOWN_WORDS = _warning(
-    "file: many words are not in the vocabulary",
+  MANY_UNKNOWN_WORDS = (
+    WARNING,
+    "file",
+    "many words are not in the vocabulary",
     "Choose a model of this language, and check --do_lower_case.",
   )
-  ALL_ANSWERABLE = _warning(
-    "file: no unanswerable question, but --version_2_with_negative is set",
+  ALL_ANSWERABLE = (
+    WARNING,
+    "file",
+    "no unanswerable question, but --version_2_with_negative is set",
     "No threshold can be learned. Use a SQuAD 2.0 file, or drop the flag.",
   )
 
-  UNANSWERABLE = _note(
-    "question: unanswerable",
+  UNANSWERABLE = (
+    NOTE,
+    "question",
+    "unanswerable",
     "Train and predict with --version_2_with_negative.",
   )
-  SEVERAL_ANSWERS = _note(
-    "question: several answers",
+  SEVERAL_ANSWERS = (
+    NOTE,
+    "question",
+    "several answers",
     "Training uses the first in the passage; scoring checks against all.",
   )
-  INTEGER_ID = _note(
-    "id: an integer",
+  INTEGER_ID = (
+    NOTE,
+    "id",
+    "an integer",
     "Official evaluators miss it; lint_squad --fix writes a string.",
   )
 
@@ -133,7 +174,7 @@ class Finding:
 
   kind: FindingKind
   place: str  # article, question and answer, for people
-  detail: str = ""  # what was found there
+  detail: str = ""  # the value at that place, and its fault
   qas_id: str | None = None  # None where it concerns no question
   json_path: str = ""  # such as "data[0].paragraphs[2].qas[1]"
   repair: int | str | None = None  # the value that --fix writes instead
@@ -150,7 +191,7 @@ class ReadReport:
     self._details.setdefault(kind, {})[place] = detail
 
   def count(self, kind: FindingKind) -> int:
-    """How many places have this kind."""
+    """Returns the number of places with this kind."""
     return len(self._details.get(kind, ()))
 
   def lines(self, num_places: int = 3) -> list[str]:

@@ -28,7 +28,7 @@ def is_multispanqa(top: dict) -> bool:
 
 
 def as_squad(path: str, top: dict) -> dict:
-  """Converts the JSON object of a MultiSpanQA file, and no other.
+  """Converts the JSON object of a MultiSpanQA file; returns any other as it is.
 
   Every question becomes a paragraph, its spans the annotations of one
   annotator. A question whose labels are all O is_impossible.

@@ -11,7 +11,7 @@ import os
 
 from bert_span.squad.example import (
   NOT_LOCATED,
-  Answer,
+  AnswerSpan,
   SquadExample,
   locate_answer,
 )
@@ -27,8 +27,7 @@ class SquadFile:
 
   path: str  # where they are from, for messages
   examples: tuple[SquadExample, ...]
-  # Whether some question has the key is_impossible, or the file's version
-  # starts with "v2".
+  # True if a question has the key is_impossible, or version starts with "v2".
   version_2: bool
   # The findings so far; preparing the examples adds to it.
   report: ReadReport = dataclasses.field(default_factory=ReadReport)
@@ -64,6 +63,15 @@ def read_squad(path: str | os.PathLike) -> SquadFile:
   return make_squad_file(path, examples, version_2)
 
 
+def read_file_or_tfds(path, dataset):
+  """Reads a SQuAD file, or without one the `read_tfds` arguments `dataset`."""
+  if path:
+    return read_squad(path)
+  from bert_span.squad.tfds import read_tfds  # It imports this module.
+
+  return read_tfds(*dataset)
+
+
 def make_squad_file(
   path: str, examples: list[SquadExample], version_2: bool
 ) -> SquadFile:
@@ -72,12 +80,14 @@ def make_squad_file(
     kind = FindingKind.NO_QUESTIONS
     raise ValueError(f"{path}: {kind.fact}. {kind.remedy}")
   errors = FieldErrors(path)
-  for other, number in repeated_ids(examples):
-    first, second = (shortened(examples[n].question) for n in (other, number))
+  for first, index in repeated_ids(examples):
+    uses = " and ".join(
+      f"number {i} ({shortened(examples[i].question)})" for i in (first, index)
+    )
     errors.add(
-      f"question id {examples[number].qas_id!r}",
-      f"used twice, by question number {other} ({first}) and number {number} "
-      f"({second}), counted from 0. {FindingKind.DUPLICATE_ID.remedy}",
+      f"question id {examples[index].qas_id!r}",
+      f"used twice, by the questions {uses}, counted from 0. "
+      f"{FindingKind.DUPLICATE_ID.remedy}",
     )
   errors.raise_if_any()
   report, located = ReadReport(), []
@@ -91,11 +101,11 @@ def make_squad_file(
 
 def repeated_ids(examples):
   """Yields (first, index) of each question whose id an earlier one has."""
-  first = {}
+  index_of = {}
   for index, example in enumerate(examples):
-    other = first.setdefault(example.qas_id, index)
-    if other != index:
-      yield other, index
+    first = index_of.setdefault(example.qas_id, index)
+    if first != index:
+      yield first, index
 
 
 def load_squad_json(path: str | os.PathLike) -> dict:
@@ -198,7 +208,7 @@ def check_question(
       add(FindingKind.ANSWER_NOT_LOCATED, where, detail, json_path)
     elif detail:
       add(FindingKind.ANSWER_MOVED, where, detail, json_path, repair=start)
-    return Answer(text, start)
+    return AnswerSpan(text, start)
 
   if not example.context.strip():
     add(FindingKind.BLANK_CONTEXT)
@@ -226,7 +236,7 @@ def check_question(
 def _parse_question(question, context, title, place, errors):
   """The `SquadExample` of a question's dict; invalid after an error."""
   if is_kind(question.get("id"), int):
-    qas_id = str(question["id"])  # As found in real files.
+    qas_id = str(question["id"])  # Real files have them.
   else:
     qas_id = errors.required(question, "id", str, place)
   text = errors.required(question, "question", str, place)
@@ -236,7 +246,7 @@ def _parse_question(question, context, title, place, errors):
 
   def spans(values, name, place):
     return tuple(
-      Answer(
+      AnswerSpan(
         errors.required(span, "text", str, f"{place}, {name} {i}"),
         errors.required(span, "answer_start", int, f"{place}, {name} {i}"),
       )

@@ -7,16 +7,11 @@ that the host answers before a download.
 import urllib.error
 import urllib.request
 
-from bert_span.squad.example import Answer, SquadExample
-from bert_span.squad.reader import SquadFile, make_squad_file, read_squad
+from bert_span.squad.example import AnswerSpan, SquadExample
+from bert_span.squad.reader import SquadFile, make_squad_file
 
 _HOST = "https://rajpurkar.github.io/SQuAD-explorer/"
 _HOST_SECONDS = 10.0  # how long to wait for it
-
-
-def read_questions(path, dataset):
-  """Reads a SQuAD file, or without one the `read_tfds` arguments `dataset`."""
-  return read_squad(path) if path else read_tfds(*dataset)
 
 
 def read_tfds(name: str, split: str, data_dir: str | None = None) -> SquadFile:
@@ -25,10 +20,12 @@ def read_tfds(name: str, split: str, data_dir: str | None = None) -> SquadFile:
   Data that is not yet prepared under data_dir is prepared from the official
   files in data_dir/downloads/manual if they exist, else by a download.
 
-  The name is "squad/v1.1" or "squad/v2.0", the split "train", "validation" or a
-  part such as "train[:10%]", data_dir TFDS' data folder, None for its default.
+  Args:
+    name: "squad/v1.1" or "squad/v2.0".
+    split: "train", "validation" or a slice such as "train[:10%]".
+    data_dir: TFDS' data folder; None for its default.
   """
-  splits = "train, validation or a part such as train[:10%] or train[:100]"
+  splits = "train, validation or a slice such as train[:10%] or train[:100]"
   if split.partition("[")[0] not in ("train", "validation"):
     raise ValueError(
       f"The split of {name} must be {splits}; received {split!r}."
@@ -43,7 +40,7 @@ def read_tfds(name: str, split: str, data_dir: str | None = None) -> SquadFile:
     rows = builder.as_dataset(split=split, shuffle_files=False)
   except (ValueError, AssertionError) as error:
     raise ValueError(
-      f"{source}: no such part. Use {splits}. {error}"
+      f"{source}: no such slice. Use {splits}. {error}"
     ) from error
   examples = [_example(row) for row in tfds.as_numpy(rows)]
   return make_squad_file(source, examples, name == "squad/v2.0")
@@ -92,7 +89,7 @@ def _example(row):
     question=row["question"].decode("utf-8"),
     context=row["context"].decode("utf-8"),
     answers=tuple(
-      Answer(text.decode("utf-8"), int(char_start))
+      AnswerSpan(text.decode("utf-8"), int(char_start))
       for text, char_start in zip(texts, starts, strict=True)
     ),
     is_impossible=bool(row.get("is_impossible", False)),

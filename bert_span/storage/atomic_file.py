@@ -7,11 +7,18 @@ import json
 import os
 import re
 import shutil
+import tempfile
 import uuid
 
 from safetensors import numpy as safetensors_numpy
 
-from bert_span.storage.files import gfile, is_remote, open_file
+from bert_span.storage.files import (
+  copy_tree,
+  gfile,
+  is_remote,
+  open_file,
+  tree_files,
+)
 
 
 def json_text(value):
@@ -39,7 +46,7 @@ def write_lines(path, lines):
 
 def write_tensors(path, tensors, metadata=None):
   """Writes a safetensors file of a dict of NumPy arrays."""
-  # Files of safetensors' own save_file are readable by their owner only.
+  # Only their owner can read files of safetensors.numpy.save_file.
   with open_atomically(path, binary=True) as file:
     file.write(safetensors_numpy.save(tensors, metadata))
 
@@ -48,16 +55,16 @@ def write_files(directory, contents, outdated=()):
   """Replaces a set of files, so that no reader sees files of two sets.
 
   Every new file is complete on the disk before the first old one is removed.
-  A kill between removing and renaming leaves neither set: the first file of the
-  contents is the last to appear, so that where it is, all are.
+  If killed between removal and rename, neither set exists. The first file is
+  renamed last: if it exists, all do.
 
   Args:
     directory: local or remote; made if it does not exist.
     contents: dict of texts or bytes by file name.
-    outdated: names of other files of earlier sets, which are removed.
+    outdated: names of files of earlier sets, which are removed.
 
   Returns:
-    Lists of the paths that were written, and of the others that were removed.
+    Lists of the paths that were written, and of outdated files removed.
   """
   directory = os.fspath(directory)
   if is_remote(directory):
@@ -74,15 +81,17 @@ def write_files(directory, contents, outdated=()):
         file.write(content)
       if not is_remote(directory):
         _sync(unfinished)
-    others = (os.path.join(directory, n) for n in outdated if n not in contents)
     for path in paths:
       _remove(path)
-    removed = [path for path in others if _remove(path)]
+    old_paths = (
+      os.path.join(directory, n) for n in outdated if n not in contents
+    )
+    removed = [path for path in old_paths if _remove(path)]
   return paths, removed
 
 
 def _remove(path):
-  """Removes a file, not the link to it; whether there was one."""
+  """Removes a file, not the link to it; returns whether it existed."""
   if is_remote(path):
     import tensorflow as tf  # Seconds: only for remote paths.
 
@@ -184,19 +193,55 @@ def unfinished_directory(directory, publish=None):
     os.close(lock)
 
 
+@contextlib.contextmanager
+def replaced_directory(directory, last=(), keeps=lambda name: False):
+  """Yields a local directory to fill, which replaces a directory at the end.
+
+  A local directory is replaced as a whole, see `unfinished_directory`. On a
+  remote file system files are replaced one by one.
+
+  Args:
+    directory: local or remote.
+    last: names of files without which readers ignore a remote directory: they
+      are removed first and written last.
+    keeps: a function of the relative path of an old file without a new one:
+      whether it stays.
+  """
+  directory = os.fspath(directory)
+  if not is_remote(directory):
+    with unfinished_directory(directory) as unfinished:
+      yield unfinished
+      for name in tree_files(directory):
+        path = os.path.join(unfinished, name)
+        if keeps(name) and not os.path.lexists(path):
+          os.makedirs(os.path.dirname(path), exist_ok=True)
+          source = os.path.join(directory, name)
+          shutil.copy2(source, path, follow_symlinks=False)
+    return
+  with tempfile.TemporaryDirectory() as local:
+    yield local
+    for name in last:
+      _remove(os.path.join(directory, name))
+    new_files = tree_files(local)
+    for name in tree_files(directory):
+      if name not in new_files and not keeps(name):
+        _remove(os.path.join(directory, name))
+    copy_tree(local, directory, last)
+
+
 def recover_directory(directory):
   """Cleans up after processes that were killed in `unfinished_directory`.
 
-  An old directory without its name gets it back; other unfinished and retired
-  directories are removed, but not those that another process is writing.
+  An old directory that lost its name gets it back. All else that is unfinished
+  or old is removed, except what another process is writing.
   """
   parent, name = os.path.split(os.path.realpath(directory))
   if not os.path.isdir(parent):
     return
-  leftover = re.compile(re.escape(name) + r"\.[0-9a-f]{32}\.(tmp|old)")
-  for other in sorted(filter(leftover.fullmatch, os.listdir(parent))):
-    path = os.path.join(parent, other)
-    if other.endswith(".old") and not os.path.lexists(directory):
+  pattern = re.compile(re.escape(name) + r"\.[0-9a-f]{32}\.(tmp|old)")
+  for leftover in sorted(filter(pattern.fullmatch, os.listdir(parent))):
+    path = os.path.join(parent, leftover)
+    if leftover.endswith(".old") and not os.path.lexists(directory):
       os.rename(path, directory)
       continue
     with contextlib.suppress(OSError):

@@ -126,26 +126,38 @@ def find_files(patterns):
 
 @contextlib.contextmanager
 def local_directory(directory):
-  """Yields a local path of a directory: itself, or a temporary copy."""
+  """Yields a local directory, or a temporary copy of a remote one."""
   if not is_remote(directory):
     yield directory
     return
-  # KerasHub's own cache of remote directories never notices a change.
+  # KerasHub's cache of remote directories never notices a change.
   with tempfile.TemporaryDirectory() as local:
     copy_tree(directory, local)
     yield local
 
 
-def copy_tree(source, target):
-  """Copies a directory; target files of the same names are replaced."""
-  file_system = gfile()
-  for folder, _, names in file_system.walk(source):
-    relative = folder[len(source) :].strip("/")
-    into = os.path.join(target, relative) if relative else target
-    file_system.makedirs(into)
-    for name in names:
-      paths = os.path.join(folder, name), os.path.join(into, name)
-      file_system.copy(*paths, overwrite=True)
+def copy_tree(source, target, last=()):
+  """Copies a directory's files over those of the same names.
+
+  The files of the list `last` follow the others, in its order.
+  """
+  names = tree_files(source)
+  for name in [n for n in names if n not in last] + [
+    n for n in last if n in names
+  ]:
+    path = os.path.join(target, name)
+    gfile().makedirs(os.path.dirname(path))
+    gfile().copy(os.path.join(source, name), path, overwrite=True)
+
+
+def tree_files(directory):
+  """Lists the files below a directory, if it exists, by relative paths."""
+  walk = gfile().walk if is_remote(directory) else os.walk
+  return [
+    os.path.join(folder[len(directory) :].strip("/"), name)
+    for folder, _, names in walk(directory)
+    for name in names
+  ]
 
 
 def _blocks(path):

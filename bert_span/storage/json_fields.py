@@ -35,7 +35,7 @@ def shortened(value) -> str:
 
 
 def is_kind(value, kind: type) -> bool:
-  """Whether a value has a JSON type: True is no integer."""
+  """Whether a value has a JSON type. A bool does not count as an integer."""
   if isinstance(value, bool):
     return kind is bool
   return isinstance(value, kind)
@@ -75,20 +75,21 @@ class FieldErrors:
     known = ", ".join(map(shortened, list(record)[:8])) or "none"
     message = f"the key {key!r} is missing. Add it; the keys here are: {known}."
     if key in record:
-      found = shortened(record[key])
-      message = f"{key!r} must be a JSON {NAMES[kind]}, received {found}. "
-      message += "Correct its type."
+      message = (
+        f"{key!r} must be a JSON {NAMES[kind]}, received "
+        f"{shortened(record[key])}. Correct its type."
+      )
     self.add(place, message)
     return None
 
   def optional(self, record: dict, key: str, kind: type, place: str, default):
-    """As `required`, but the default for a key that is missing or null."""
+    """`required`, or the default for a key that is missing or null."""
     if record.get(key) is None:
       return default
     return self.required(record, key, kind, place)
 
   def objects(self, values: list | None, name: str, place: str):
-    """Yields (index, dict) per object of a list; other values are errors."""
+    """Yields (index, dict) of each object in a list; the rest are errors."""
     for index, value in enumerate(values or ()):
       if isinstance(value, dict):
         yield index, value

@@ -11,7 +11,7 @@ READ_BYTES = 1 << 20
 
 
 def is_record_file(path):
-  """Whether a path's ending is one of TFRecord files."""
+  """Whether a path ends as TFRecord files do."""
   return path.removesuffix(".gz").endswith((".tfrecord", ".tfrecords"))
 
 

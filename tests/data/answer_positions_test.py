@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from labelled import labelled_batches
 
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
-from bert_span.squad.example import Answer
+from bert_span.data.window_batches import labelled_batches
+from bert_span.squad.example import AnswerSpan
 
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "a", "b", "c", "d", "e", "f"),
@@ -21,9 +21,10 @@ _SHORT = WindowOptions(7, 2, 1)
 
 def _windows(context, answer, char_start, options=_OPTIONS):
   """The labelled windows of one example."""
-  example = SquadExample("", "who", context, (Answer(answer, char_start),))
+  example = SquadExample("", "who", context, (AnswerSpan(answer, char_start),))
   preprocessor = SpanPreprocessor(_VOCABULARY, options=options)
-  ((windows, _),) = labelled_batches([example], preprocessor)
+  ((_, windows, labels, _),) = labelled_batches([example], preprocessor)
+  windows |= labels
   return {name: values.tolist() for name, values in windows.items()}
 
 

@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from labelled import labelled_batches
 
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
 from bert_span.data.bio_preprocessor import BioPreprocessor, tag_labels
+from bert_span.data.window_batches import labelled_batches
 from bert_span.modeling.tags import TAGS
-from bert_span.squad.example import Answer
+from bert_span.squad.example import AnswerSpan
 from bert_span.squad.reader import read_squad
 
 # "the old mill burned", one token a word.
 _STARTS = np.array([0, 4, 8, 13])
 _ENDS = np.array([3, 7, 12, 19])
-_THE_OLD_MILL = (Answer("the old mill", 0),)
-_OLD_MILL = (Answer("old mill", 4),)
-_MILL = (Answer("mill", 8),)
+_THE_OLD_MILL = (AnswerSpan("the old mill", 0),)
+_OLD_MILL = (AnswerSpan("old mill", 4),)
+_MILL = (AnswerSpan("mill", 8),)
 _B, _I, _O = np.eye(3)
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", *"abcde"]
 
@@ -36,7 +36,7 @@ def test_labels_are_the_shares_of_the_annotators():
   ("annotator_labels", "annotators", "tags"),
   [
     # The first annotator whose answer is located.
-    ("first", [(Answer("nowhere", -1),), _OLD_MILL, _MILL], "OBIO"),
+    ("first", [(AnswerSpan("nowhere", -1),), _OLD_MILL, _MILL], "OBIO"),
     ("majority", [_THE_OLD_MILL, _MILL, _MILL], "OOBO"),
     # A tie goes to the earliest annotator.
     ("majority", [_OLD_MILL, _MILL], "OBIO"),
@@ -45,13 +45,13 @@ def test_labels_are_the_shares_of_the_annotators():
     # after an O becomes B.
     ("majority", [_THE_OLD_MILL, _OLD_MILL, _MILL], "OBIO"),
     # Several spans of an annotator, in any order.
-    ("soft", [(Answer("burned", 13), Answer("the old", 0))], "BIOB"),
-    ("soft", [(Answer("the", 0), Answer("old mill", 4))], "BBIO"),
+    ("soft", [(AnswerSpan("burned", 13), AnswerSpan("the old", 0))], "BIOB"),
+    ("soft", [(AnswerSpan("the", 0), AnswerSpan("old mill", 4))], "BBIO"),
     # Spans that overlap, or share a token, are one.
-    ("soft", [(Answer("the old", 0), Answer("old mill", 4))], "BIIO"),
-    ("soft", [(Answer("bu", 13), Answer("ed", 17))], "OOOB"),
+    ("soft", [(AnswerSpan("the old", 0), AnswerSpan("old mill", 4))], "BIIO"),
+    ("soft", [(AnswerSpan("bu", 13), AnswerSpan("ed", 17))], "OOOB"),
     # A span labels every token that it overlaps.
-    ("soft", [(Answer("d mil", 6),)], "OBIO"),
+    ("soft", [(AnswerSpan("d mil", 6),)], "OBIO"),
   ],
 )
 def test_tags_of_spans(annotator_labels, annotators, tags):
@@ -66,7 +66,7 @@ def test_annotators_without_a_located_answer_do_not_count():
   labels = _labels((), _MILL)
   np.testing.assert_array_equal(labels[2], [0.5, 0, 0.5])
   np.testing.assert_array_equal(labels[[0, 1, 3]], [_O] * 3)
-  lost, blank = (Answer("nowhere", -1),), (Answer(" ", 3),)
+  lost, blank = (AnswerSpan("nowhere", -1),), (AnswerSpan(" ", 3),)
   np.testing.assert_array_equal(_labels(lost, blank, _MILL)[2], _B)
   assert _labels(lost, blank) is _labels() is None
 
@@ -75,11 +75,11 @@ def test_a_window_that_cuts_a_span_is_labelled_with_the_part_inside():
   """Windows "a b c", "c d e": the span "b c d" is cut by both."""
   preprocessor = BioPreprocessor(_VOCABULARY, options=WindowOptions(7, 2, 1))
   examples = [
-    SquadExample("cut", "q", "a b c d e", (Answer("b c d", 2),)),
+    SquadExample("cut", "q", "a b c d e", (AnswerSpan("b c d", 2),)),
     SquadExample("none", "q", "a", (), is_impossible=True),
-    SquadExample("lost", "q", "a", (Answer("x", -1),)),
+    SquadExample("lost", "q", "a", (AnswerSpan("x", -1),)),
   ]
-  ((labels, is_labelled),) = labelled_batches(examples, preprocessor)
+  ((_, _, labels, is_labelled),) = labelled_batches(examples, preprocessor)
   none = np.zeros(3)
   np.testing.assert_array_equal(
     labels["tag_labels"],

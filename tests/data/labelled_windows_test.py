@@ -8,7 +8,7 @@ import pytest
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
 from bert_span.data.bio_preprocessor import BioPreprocessor
 from bert_span.data.labelled_windows import Skipped, label_windows
-from bert_span.squad.example import Answer
+from bert_span.squad.example import AnswerSpan
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", "a", "b", "c", "d", "e"]
 _CLS, _SEP, _Q, _A, _B, _C, _D, _E = range(2, 10)
@@ -16,10 +16,14 @@ _BEGIN, _, _OUTSIDE = np.eye(3)
 _NONE = np.zeros(3)
 
 # Three tokens of the passage in a window: "a b c", "c d e".
-_LONG = SquadExample("long", "q", "a b c d e", (Answer("d", 6),))
-_SHORT = SquadExample("short", "q", "b", (Answer("b", 0), Answer("none", -1)))
+_LONG = SquadExample("long", "q", "a b c d e", (AnswerSpan("d", 6),))
+_SHORT = SquadExample(
+  "short", "q", "b", (AnswerSpan("b", 0), AnswerSpan("none", -1))
+)
 _IMPOSSIBLE = SquadExample("no", "q", "a b c d", (), is_impossible=True)
-_WITHOUT_TOKEN = SquadExample("zero", "q", "a \u200b b", (Answer("\u200b", 2),))
+_WITHOUT_TOKEN = SquadExample(
+  "zero", "q", "a \u200b b", (AnswerSpan("\u200b", 2),)
+)
 _OPTIONS = WindowOptions(7, 2, 1)
 _SPAN = SpanPreprocessor(_VOCABULARY, options=_OPTIONS)
 _BIO = BioPreprocessor(_VOCABULARY, options=_OPTIONS)
@@ -81,7 +85,7 @@ def test_windows_without_the_answer_are_dropped_of_answerable_questions_only(
   assert found.windows.token_ids[3] == _C
   # The answers of an impossible question are not learned.
   if preprocessor is _SPAN:
-    example = SquadExample("no", "q", "a b", (Answer("a", 0),), True)
+    example = SquadExample("no", "q", "a b", (AnswerSpan("a", 0),), True)
     found = label_windows([example], preprocessor, drop_answerless=True)
     assert found.windows.labels["end_positions"].tolist() == [0]
     assert found.skipped == (0, [])
@@ -117,14 +121,14 @@ def test_batches_of_examples_are_joined_in_order():
 def test_examples_without_a_window_to_train_on_are_an_error(
   preprocessor, context
 ):
-  answer = Answer("\u200b", context.index("\u200b"))
+  answer = AnswerSpan("\u200b", context.index("\u200b"))
   example = SquadExample("1", "q", context, (answer,))
   with pytest.raises(ValueError, match=r"1 training examples.*--train_file"):
     label_windows([example], preprocessor)
 
 
 def test_annotator_labels_are_passed_on():
-  annotations = ((Answer("a", 0),), (Answer("b", 2),))
+  annotations = ((AnswerSpan("a", 0),), (AnswerSpan("b", 2),))
   example = SquadExample("1", "q", "a b", annotations=annotations)
   found = label_windows([example], _BIO, "first")
   tags = found.windows.labels["tag_labels"][3:5]

@@ -1,7 +1,6 @@
 """Batches of examples' windows, and of windows of similar length."""
 
 import numpy as np
-from labelled import labelled_batches
 
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
 from bert_span.data import window_batches as batches_lib
@@ -10,9 +9,10 @@ from bert_span.data.length_buckets import BucketedBatches
 from bert_span.data.window_batches import (
   example_arrays,
   example_batches,
+  labelled_batches,
   window_batches,
 )
-from bert_span.squad.example import Answer
+from bert_span.squad.example import AnswerSpan
 
 _MAX = 40
 _WIDTH = 16
@@ -155,20 +155,23 @@ def test_a_batch_ends_at_64_examples_or_where_characters_are_too_many():
 def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
   monkeypatch.setattr(batches_lib, "CHARACTERS_PER_BATCH", 6)
   examples = [
-    _example("b", Answer("b", 0)),
+    _example("b", AnswerSpan("b", 0)),
     _example("c\x00"),
-    _example("b c d", Answer("d", 4)),
+    _example("b c d", AnswerSpan("d", 4)),
     _example(""),
     _example("d"),
   ]
   preprocessor = SpanPreprocessor(_VOCABULARY, options=WindowOptions(6, 1, 1))
   batches = list(window_batches(examples, preprocessor.windows))
   assert [example for batch, _ in batches for example in batch] == examples
-  labelled = list(labelled_batches(examples, preprocessor))
+  labelled = [
+    windows | labels
+    for _, windows, labels, _ in labelled_batches(examples, preprocessor)
+  ]
   for name, expected in (
     ("example_index", [[0, 1], [0, 0], [1]]),
     ("start_positions", [[3, 0], [0, 4], [0]]),
   ):
-    assert [windows[name].tolist() for windows, _ in labelled] == expected
+    assert [windows[name].tolist() for windows in labelled] == expected
   np.testing.assert_array_equal(batches[-1][1]["input_ids"], [[2, 4, 3, 7, 3]])
   assert not list(window_batches([], preprocessor.windows))

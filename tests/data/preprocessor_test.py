@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from labelled import labelled_batches
 from tiny_extractor import BYTE_PAIRS
 
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
-from bert_span.squad.example import Answer
+from bert_span.data.window_batches import labelled_batches
+from bert_span.squad.example import AnswerSpan
 
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "came", "?", "john", "smith"),
@@ -24,11 +24,11 @@ def preprocessor():
 def _labelled(preprocessor, questions, contexts, answers):
   """Windows and labels; answers are at their first place."""
   examples = [
-    SquadExample("", q, c, (Answer(a, c.find(a) if a else -1),))
+    SquadExample("", q, c, (AnswerSpan(a, c.find(a) if a else -1),))
     for q, c, a in zip(questions, contexts, answers, strict=True)
   ]
-  ((windows, _),) = labelled_batches(examples, preprocessor)
-  return windows
+  ((_, windows, labels, _),) = labelled_batches(examples, preprocessor)
+  return windows | labels
 
 
 def test_a_question_and_a_passage_become_a_window(preprocessor):

@@ -26,7 +26,7 @@ from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.fine_tuning.fine_tuner import training_set_of
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.storage.record_files import serialized_example
 from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import vocabulary_sha256
@@ -43,9 +43,9 @@ def _made(kind=SpanExtractor):
   examples = [
     SquadExample(answer.text, "Who built it?", context, (answer,))
     for answer, context in (
-      (Answer("Anna", 22), CONTEXT),
-      (Answer("1895", 30), f"{CONTEXT} {CONTEXT} {CONTEXT}"),
-      (Answer("\u200b", 4), "the \u200b mill"),
+      (AnswerSpan("Anna", 22), CONTEXT),
+      (AnswerSpan("1895", 30), f"{CONTEXT} {CONTEXT} {CONTEXT}"),
+      (AnswerSpan("\u200b", 4), "the \u200b mill"),
     )
   ]
   extractor = tiny_extractor(kind=kind)

@@ -36,7 +36,7 @@ from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.presets.huggingface import save_huggingface
-from bert_span.squad.example import Answer
+from bert_span.squad.example import AnswerSpan
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
 _UNICODE = (
@@ -291,7 +291,7 @@ def test_fine_tune_trains_the_model_and_continues_in_its_folder(
   tmp_path, architecture
 ):
   extractor = extractor_of(architecture)
-  answer = Answer("Anna", CONTEXT.index("Anna"))
+  answer = AnswerSpan("Anna", CONTEXT.index("Anna"))
   examples = [SquadExample(f"q{i}", QUESTION, CONTEXT, (answer,)) for i in "ab"]
   sizes = {"train_batch_size": 2, "num_train_epochs": 40}
   sizes |= {"learning_rate": 1e-2, "save_checkpoints_steps": 20}
@@ -344,10 +344,10 @@ def test_what_cannot_be_learned_or_exported_is_refused(extractor, tmp_path):
   with pytest.raises(ValueError, match="0 examples"):
     fine_tune(extractor, [])
   for answer in (("Anna", 3), ("Anna", -1), ("", 0), ("x", 10**6)):
-    example = SquadExample("q7", QUESTION, CONTEXT, (Answer(*answer),))
+    example = SquadExample("q7", QUESTION, CONTEXT, (AnswerSpan(*answer),))
     with pytest.raises(ValueError, match="q7"):
       fine_tune(extractor, [example])
-  spans = ((Answer("Anna", 22), Answer("Anna", 3)),)
+  spans = ((AnswerSpan("Anna", 22), AnswerSpan("Anna", 3)),)
   example = SquadExample("q7", QUESTION, CONTEXT, annotations=spans)
   with pytest.raises(ValueError, match="q7"):
     fine_tune(shared_extractor(kind=BioExtractor), [example])

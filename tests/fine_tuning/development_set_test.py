@@ -19,7 +19,7 @@ from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.fine_tuning.development_set import DevelopmentSet
 from bert_span.fine_tuning.fine_tuner import fine_tune, training_set_of
-from bert_span.squad.example import Answer
+from bert_span.squad.example import AnswerSpan
 from bert_span.squad.reader import SquadFile
 from bert_span.training.callbacks import Callback
 from bert_span.training.options import ExecutionOptions, SelectionOptions
@@ -30,7 +30,7 @@ def _squad_file(impossible=0):
   examples = []
   for i, text in enumerate(["Anna", "1895", "The mill"]):
     is_impossible = i >= 3 - impossible
-    answers = () if is_impossible else (Answer(text, CONTEXT.index(text)),)
+    answers = () if is_impossible else (AnswerSpan(text, CONTEXT.index(text)),)
     examples.append(
       SquadExample(f"q{i}", QUESTION, CONTEXT, answers, is_impossible)
     )

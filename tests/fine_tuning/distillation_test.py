@@ -15,7 +15,7 @@ from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.fine_tuning import distillation
 from bert_span.fine_tuning.fine_tuner import training_set_of
 from bert_span.modeling.keras_internals import sublayers
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.text.options import WindowOptions
 
 _OPTIONS = FineTuningOptions(
@@ -26,8 +26,12 @@ _LOSSES = {SpanExtractor: SpanLoss(), BioExtractor: BioLoss()}
 
 def _examples():
   return [
-    SquadExample("1", "Who built the mill?", CONTEXT, (Answer("Anna", 22),)),
-    SquadExample("2", "When?", f"{CONTEXT} {CONTEXT}", (Answer("1895", 30),)),
+    SquadExample(
+      "1", "Who built the mill?", CONTEXT, (AnswerSpan("Anna", 22),)
+    ),
+    SquadExample(
+      "2", "When?", f"{CONTEXT} {CONTEXT}", (AnswerSpan("1895", 30),)
+    ),
     SquadExample("3", "Who?", "Anna.", is_impossible=True),
     SquadExample("4", "When was the mill built?", CONTEXT),
   ]

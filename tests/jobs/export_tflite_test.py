@@ -9,14 +9,14 @@ from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.jobs import export_tflite
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.reader import SquadFile
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 
 _EVALUATED = SquadFile(
   "dev.json",
-  (SquadExample("mill", QUESTION, CONTEXT, (Answer("Anna", 22),)),),
+  (SquadExample("mill", QUESTION, CONTEXT, (AnswerSpan("Anna", 22),)),),
   False,
 )
 

@@ -1,4 +1,4 @@
-"""Plots of calibration."""
+"""What the plots of calibration show."""
 
 import numpy as np
 import pytest
@@ -10,22 +10,38 @@ from bert_span.answers.scoring.reliability import (
 
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
 from bert_span.reporting.calibration_plots import (
-  reliability_png,
-  risk_coverage_png,
+  png_bytes,
+  reliability_figure,
+  risk_coverage_figure,
 )
 
 _CONFIDENCE = np.array([0.1, 0.3, 0.35, 0.8, 1.0])
 _CORRECT = np.array([0, 1, 0, 1, 1])
 
 
-@pytest.mark.parametrize(
-  ("plot", "summarize"),
-  [(reliability_png, equal_width_bins), (risk_coverage_png, risk_coverage)],
-)
-def test_a_plot_shows_the_numbers_of_each_name(plot, summarize):
-  right = summarize(_CONFIDENCE, _CORRECT)
-  wrong = summarize(_CONFIDENCE, 1 - _CORRECT)
-  png = plot({"before": right, "after": right})
-  assert png.startswith(b"\x89PNG")
-  assert png == plot({"before": right, "after": right})
-  assert png != plot({"before": right, "after": wrong})
+def test_a_reliability_diagram_has_a_bar_from_accuracy_to_confidence_a_bin():
+  bins = equal_width_bins(_CONFIDENCE, _CORRECT, 2)
+  figure = reliability_figure({"before": bins, "after": bins})
+  upper, other, lower, _ = figure.axes
+  # [0, 0.5): one of three right, mean 0.25; [0.5, 1]: two of two, mean 0.9.
+  # 3 / 5 * (1 / 3 - 0.25) + 2 / 5 * (1 - 0.9)
+  assert upper.get_title() == "before: ECE 0.090"
+  assert other.get_title() == "after: ECE 0.090"
+  accuracies, gaps = upper.containers
+  assert [bar.get_height() for bar in accuracies] == pytest.approx([1 / 3, 1])
+  ends = [bar.get_y() + bar.get_height() for bar in gaps]
+  assert ends == pytest.approx([0.25, 0.9])
+  (shares,) = lower.containers
+  assert [bar.get_height() for bar in shares] == pytest.approx([0.6, 0.4])
+  assert [bar.get_x() for bar in shares] == [0.0, 0.5]
+
+
+def test_a_risk_coverage_curve_has_its_points_and_area():
+  curve = risk_coverage(_CONFIDENCE, _CORRECT)
+  (axes,) = risk_coverage_figure({"model": curve}).axes
+  (line,) = axes.lines
+  assert line.get_label() == f"model: area {curve.area:.3f}"
+  coverage, risk = line.get_xdata(), line.get_ydata()
+  np.testing.assert_allclose(coverage, [0, 0.2, 0.4, 0.6, 0.8, 1])
+  np.testing.assert_allclose(risk, [0, 0, 0, 1 / 3, 1 / 4, 2 / 5])
+  assert png_bytes(axes.figure).startswith(b"\x89PNG")

@@ -12,14 +12,14 @@ from bert_span.reporting.question_results import (
   worst_errors,
 )
 from bert_span.reporting.score_table import text_table
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.reader import SquadFile
 
 _CONTEXT = "Ada met Bea. Bea met Ada."
 
 
 def _example(qas_id, *golds):
-  answers = tuple(Answer(gold, _CONTEXT.find(gold)) for gold in golds)
+  answers = tuple(AnswerSpan(gold, _CONTEXT.find(gold)) for gold in golds)
   return SquadExample(qas_id, "Who?", _CONTEXT, answers, not golds)
 
 
@@ -66,7 +66,7 @@ def test_files_that_do_not_fit_are_refused():
 
 
 def _result(exact=1, f1=1.0, p=0.5, gold="Ada", question=""):
-  answers = (Answer(gold, 0), Answer("Ada and all of the others", 0))
+  answers = (AnswerSpan(gold, 0), AnswerSpan("Ada and all of the others", 0))
   example = SquadExample("q", question, "Ada.", answers if gold else ())
   return QuestionResult(example, None if p is None else "Ada", exact, f1, p)
 

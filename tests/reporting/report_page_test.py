@@ -12,7 +12,7 @@ import pytest
 from bert_span.answers.prediction_files import ListedAnswer
 from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
 from bert_span.reporting.question_results import QuestionResult
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 
 pytest.importorskip("jinja2", reason="pip install -e '.[report]'")
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
@@ -30,15 +30,14 @@ _HOSTILE = '<script>a</script><img src=x onerror="b">"\'></mark>&lt;b&gt;'
 
 @pytest.fixture(autouse=True)
 def _quick_plots(monkeypatch):
-  """The plots, which take most of a page's time, have tests of their own."""
-  for name in ("reliability_png", "risk_coverage_png"):
-    monkeypatch.setattr(calibration_plots, name, lambda _: b"\x89PNG")
+  """Drawing takes most of a page's time and is tested beside the plots."""
+  monkeypatch.setattr(calibration_plots, "png_bytes", lambda _: b"\x89PNG")
 
 
 def _result(
   golds=("Bea",), prediction="Ada", probability=0.75, question="Whom?"
 ):
-  answers = tuple(Answer(text, _CONTEXT.find(text)) for text in golds)
+  answers = tuple(AnswerSpan(text, _CONTEXT.find(text)) for text in golds)
   example = SquadExample("q1", question, _CONTEXT, answers, not golds, "People")
   n_best = (ListedAnswer(prediction, 0.75), ListedAnswer("Cleo", 0.25))
   span = (0, len(prediction)) if prediction else None
@@ -221,7 +220,7 @@ def test_no_text_is_html():
   context = _HOSTILE + "x" * 100_000
   texts = {"question": _HOSTILE * 999, "title": _HOSTILE}
   texts["qas_id"] = texts["question"]
-  answers = (Answer(context, 0),)
+  answers = (AnswerSpan(context, 0),)
   example = SquadExample(**texts, context=context, answers=answers)
   n_best = tuple(ListedAnswer(f"{i}{context}", 0.1) for i in range(99))
   span = (0, len(context))

@@ -14,7 +14,7 @@ from tiny_extractor import QUESTION, VOCABULARY, tiny_extractor
 
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.window_batches import example_arrays
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.storage.files import read_json
 from bert_span.text.options import WindowOptions
@@ -178,7 +178,9 @@ def test_texts_of_a_character_or_none(case):
 )
 def test_any_answer_is_labelled_within_its_window(case, parts):
   examples = [
-    SquadExample("q", q, before + text + after, (Answer(text, len(before)),))
+    SquadExample(
+      "q", q, before + text + after, (AnswerSpan(text, len(before)),)
+    )
     for q, before, text, after in parts
     if text
   ]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bert_span.squad.example import Answer
+from bert_span.squad.example import AnswerSpan
 from bert_span.squad.multispanqa import label_spans
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import training_examples
@@ -33,7 +33,7 @@ def test_tokens_are_joined_and_offsets_rebuilt(tmp_path, as_literal):
     lists = {key: repr(value) for key, value in lists.items()}
   squad_file = _read(tmp_path, _record(**lists))
   (example,) = squad_file.examples
-  spans = (Answer("Ada Lovelace", 0), Answer("Babbage", 17))
+  spans = (AnswerSpan("Ada Lovelace", 0), AnswerSpan("Babbage", 17))
   assert example.qas_id == "q1"
   assert example.question == "who met ?"
   assert example.context == "Ada Lovelace met Babbage ."

@@ -8,7 +8,7 @@ from squad_content import spans, squad_content
 from bert_span.lint.linter import lint_squad_file
 from bert_span.squad.example import (
   NOT_LOCATED,
-  Answer,
+  AnswerSpan,
   SquadExample,
   locate_answer,
 )
@@ -53,7 +53,7 @@ def test_a_file_becomes_examples_in_its_order(read):
   wrong = [{"text": "no such text", "answer_start": 3}]
   ignored = _question(plausible_answers=wrong, comments=[1], extra=None)
   squad_file = read(_squad(ignored, _question(id=1719, answers=[]), comment=1))
-  bees = (Answer("Bees", 0),)
+  bees = (AnswerSpan("Bees", 0),)
   assert squad_file.examples == (
     SquadExample("q1", "Who dance?", _CONTEXT, bees, False, "Bees"),
     SquadExample("1719", "Who dance?", _CONTEXT, (), False, "Bees"),
@@ -79,7 +79,7 @@ def test_annotations_are_several_spans_of_several_annotators(read):
   )
   squad_file = read(_squad(question))
   (example,) = squad_file.examples
-  bees, nectar = Answer("Bees", 0), Answer("nectar", 25)
+  bees, nectar = AnswerSpan("Bees", 0), AnswerSpan("nectar", 25)
   assert example.annotations == ((bees, nectar), (), (bees,))
   assert example.annotators == example.annotations
   assert example.answers == (bees, nectar)  # each once

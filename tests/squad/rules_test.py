@@ -2,12 +2,16 @@
 
 import pytest
 
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.findings import SEVERITIES, FindingKind, ReadReport
 from bert_span.squad.reader import make_squad_file
 from bert_span.squad.rules import prediction_examples, training_examples
 
-_YES, _NO, _LOST = Answer("yes", 0), Answer("no", 8), Answer("maybe", 0)
+_YES, _NO, _LOST = (
+  AnswerSpan("yes", 0),
+  AnswerSpan("no", 8),
+  AnswerSpan("maybe", 0),
+)
 
 
 def _example(qas_id="q1", answers=(_YES,), context="yes and no", **more):
@@ -22,7 +26,7 @@ def test_an_answerable_question_trains_on_its_first_answer_in_the_passage():
   squad_file = _file(_example(answers=(_LOST, _NO, _YES)))
   (example,) = training_examples(squad_file, False)
   assert example.answers == (_NO,)
-  assert squad_file.examples[0].answers == (Answer("maybe", -1), _NO, _YES)
+  assert squad_file.examples[0].answers == (AnswerSpan("maybe", -1), _NO, _YES)
   assert squad_file.report.count(FindingKind.SEVERAL_ANSWERS) == 1
 
 
@@ -42,7 +46,7 @@ def test_every_annotator_is_kept_where_all_are_learned_from():
   [
     (_example("u", ()), FindingKind.NO_ANSWER),
     (_example("u", (_LOST,)), FindingKind.NO_LOCATED_ANSWER),
-    (_example("u", (Answer("", 0),)), FindingKind.NO_LOCATED_ANSWER),
+    (_example("u", (AnswerSpan("", 0),)), FindingKind.NO_LOCATED_ANSWER),
     (_example("u", context=" "), FindingKind.BLANK_CONTEXT),
   ],
 )

@@ -80,7 +80,7 @@ def test_files_put_in_place_by_hand_are_read_as_the_file_reader_reads_them(
     assert found.version_2 == expected.version_2 == (version == "v2.0")
     assert found.report.count(FindingKind.ANSWER_MOVED) == num_moved
   for split in ("train[:x]", "train[:0]"):
-    with pytest.raises(ValueError, match="no such part") as caught:
+    with pytest.raises(ValueError, match="slice") as caught:
       read_tfds(f"squad/{version}", split, str(tmp_path))
     assert f"squad/{version}, split '{split}'" in str(caught.value)
 

@@ -12,12 +12,13 @@ import tensorflow as tf
 from bert_span.storage.atomic_file import (
   open_atomically,
   recover_directory,
+  replaced_directory,
   unfinished_directory,
   write_lines,
   write_tensors,
   write_text_atomically,
 )
-from bert_span.storage.files import read_bytes
+from bert_span.storage.files import read_bytes, tree_files
 from bert_span.storage.record_files import open_records
 
 
@@ -134,6 +135,55 @@ def test_a_directory_that_cannot_be_written_leaves_the_old_one(tmp_path, model):
     raise KeyError
   assert (model / "weights").read_text() == "1"
   assert list(tmp_path.iterdir()) == [model]
+
+
+@pytest.mark.parametrize("prefix", ["", "ram://replaced"])
+def test_new_files_replace_all_but_those_kept_locally_and_remotely(
+  tmp_path, prefix
+):
+  directory = f"{prefix}{tmp_path}/model"
+  for fill in (
+    {"a": "1", "old": "1", "of/user": "1", "mark": "1"},
+    {"b/c": "2"},
+  ):
+    with replaced_directory(
+      directory, last=["mark"], keeps=lambda name: name in ("a", "of/user")
+    ) as unfinished:
+      for name, text in fill.items():
+        path = pathlib.Path(unfinished, name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+  names = tree_files(directory)
+  assert {name: read_bytes(f"{directory}/{name}") for name in names} == {
+    "a": b"1",
+    "of/user": b"1",
+    "b/c": b"2",
+  }
+
+
+def test_a_remote_directory_has_its_marks_only_while_it_is_whole(monkeypatch):
+  directory, marks = "ram://marks/model", ["mark", "second"]
+
+  def fill(text):
+    with replaced_directory(directory, marks) as unfinished:
+      for name in ("second", "mark", "a", "z"):
+        pathlib.Path(unfinished, name).write_text(text)
+
+  fill("1")
+  copy, copied = tf.io.gfile.copy, []
+
+  def watched_copy(source, target, overwrite):
+    copied.append(os.path.basename(target))
+    present = [n for n in marks if tf.io.gfile.exists(f"{directory}/{n}")]
+    assert present == [name for name in marks if name in copied[:-1]]
+    copy(source, target, overwrite=overwrite)
+
+  monkeypatch.setattr(tf.io.gfile, "copy", watched_copy)
+  fill("2")
+  assert sorted(copied[:2]) == ["a", "z"] and copied[2:] == marks
+  with pytest.raises(KeyError), replaced_directory(directory, marks):
+    raise KeyError
+  assert read_bytes(f"{directory}/mark") == b"2"
 
 
 class _Killed(BaseException):

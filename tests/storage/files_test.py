@@ -34,23 +34,23 @@ def test_a_file_is_read_and_hashed_whole(tmp_path, monkeypatch, prefix):
 @pytest.mark.parametrize(
   ("content", "words"),
   [
-    (b"", ["is empty", "download it again"]),
-    (b"hello", ["not JSON", "line 1, column 1"]),
-    (b'{"data": [{"title": "Be', ["ends in the middle"]),
-    (b'{"data": "\xff"}', ["not UTF-8", "0xff at offset 10", "iconv"]),
-    ('{"data": []}'.encode("utf-16"), ["not UTF-8", "iconv -f UTF-16"]),
-    ('{"data": []}'.encode("utf-16-le"), ["zero byte at offset 1"]),
-    (b"\x1f\x8b\x08rest", ["gzip", "gunzip"]),
-    (b"<!DOCTYPE html>", ["HTML", "Download the raw file"]),
+    (b"", []),
+    (b"hello", ["line 1, column 1"]),
+    (b'{"data": [{"title": "Be', ["line 1"]),
+    (b'{"data": "\xff"}', ["0xff", "10", "iconv"]),
+    ('{"data": []}'.encode("utf-16"), ["iconv -f UTF-16"]),
+    ('{"data": []}'.encode("utf-16-le"), ["1", "iconv -f UTF-16"]),
+    (b"\x1f\x8b\x08rest", ["gunzip"]),
+    (b"<!DOCTYPE html>", ["HTML"]),
     (b"version https://git-lfs.github.com/spec/v1", ["git lfs pull"]),
     (b'{"id": 1}\n{"id": 2}\n', ["JSON Lines"]),
-    (b"[" * 100_000, ["not JSON"]),
-    (b'{"a":' * 101 + b"1" + b"}" * 101, ["100 levels"]),
-    (b"9" * 5000, ["not JSON"]),
-    (b"[1]", ["one JSON object", "list"]),
+    (b"[" * 100_000, []),
+    (b'{"a":' * 101 + b"1" + b"}" * 101, ["100"]),
+    (b"9" * 5000, []),
+    (b"[1]", ["list"]),
   ],
 )
-def test_a_file_without_a_json_object_is_named_for_what_it_is(
+def test_a_file_without_a_json_object_is_named_with_its_fault(
   tmp_path, content, words
 ):
   path = tmp_path / "file.json"
@@ -71,7 +71,7 @@ def test_nesting_at_the_limit_of_recursion_is_no_crash(
   path = tmp_path / "deep.json"
   for depth in (*range(940, 1000, 2), 5_000):
     path.write_text(f'{{"q": {opening * depth}1{closing * depth}}}')
-    with pytest.raises(ValueError, match="deep"):
+    with pytest.raises(ValueError, match=r"deep\.json"):
       files.read_json_object(path)
 
 

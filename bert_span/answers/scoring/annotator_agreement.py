@@ -1,4 +1,4 @@
-"""How far predicted tags agree with annotators who may disagree."""
+"""Compares predicted tags with annotators who may disagree."""
 
 from typing import NamedTuple
 
@@ -77,7 +77,7 @@ def tagged_passages(logits):
 
 
 def agreement_scores(passages):
-  """How predicted tags agree with soft labels, over all tokens.
+  """Measures how predicted tags agree with soft labels, over all tokens.
 
   Returns:
     Dict, {} without passages:

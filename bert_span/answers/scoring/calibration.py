@@ -1,4 +1,4 @@
-"""What calibrate fits: probabilities and a null threshold.
+"""Fits probabilities and a null threshold.
 
 Confidences are fitted to right and wrong answers and not to gold spans: an
 answer is also right if it is another annotator's or differs from the gold span

@@ -1,4 +1,4 @@
-"""How far confidences can be trusted: reliability, risk and coverage.
+"""Reliability of confidences, risk and coverage.
 
 A confidence is calibrated if answers given with confidence c are right in c of
 all cases: reliability bins and their expected calibration error measure that.

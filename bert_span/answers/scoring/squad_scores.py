@@ -85,7 +85,7 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
           "na_probs must be finite numbers, which a threshold can order. "
           f"Received: {score} for question {qas_id}."
         )
-  # As evaluate-v2.0: of a repeated id the last question counts.
+  # As evaluate-v2.0: the last question of a repeated id counts.
   examples = list({example.qas_id: example for example in examples}.values())
   answerable = {example.qas_id for example in examples if example.answers}
   scores, final = {}, {}
@@ -250,10 +250,10 @@ def evaluate_multi_span(examples, predictions):
 
 
 def _span_counts(gold, predicted):
-  """What one question adds to the sums of `evaluate_multi_span`.
+  """Returns the summands of one question for `evaluate_multi_span`.
 
-  Predicted spans, gold spans, exact matches, and the summed best shares of the
-  predicted and of the gold spans.
+  They are the numbers of predicted spans, gold spans and exact matches, and the
+  summed best shares of the predicted and of the gold spans.
   """
   exact = len(gold & predicted) if gold or predicted else 1
   # As the official evaluator: for overlaps an empty text alone is no answer.

@@ -15,12 +15,12 @@ from bert_span.answers.scoring.annotator_agreement import (
   tagged_passages,
 )
 from bert_span.answers.window_logits import WindowLogits
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.storage.atomic_file import write_files
 from bert_span.storage.files import read_json
 
 _EXAMPLE = SquadExample(
-  "q1", "Who?", "ab cd", (Answer("ab cd", 0), Answer("cd", 3))
+  "q1", "Who?", "ab cd", (AnswerSpan("ab cd", 0), AnswerSpan("cd", 3))
 )
 
 
@@ -83,7 +83,7 @@ def test_passages_come_from_max_context_tokens():
 
 def test_the_rows_show_where_annotators_split():
   agreed = _passage([[0, 0, 1]], [[0.1, 0.1, 0.8]])
-  other = SquadExample("q2", "Where?", "ab", (Answer("ab", 0),))
+  other = SquadExample("q2", "Where?", "ab", (AnswerSpan("ab", 0),))
   less_split = _passage([[0.5, 0, 0.5]], [_P[0]], other)
   passages = [agreed, less_split, _passage(_SPLIT, _P)]
   first, second = disagreement_rows(passages, 3)

@@ -25,7 +25,7 @@ from bert_span.answers.scoring.reliability import (
 )
 from bert_span.answers.window_logits import WindowDecoder
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 
 _LOGITS = np.linspace(-4, 5, 40)
 
@@ -99,7 +99,7 @@ def _case(*questions):
   """Of rows (gold or "", best span, null odds) the three arguments."""
   examples, spans, odds = [], {}, {}
   for i, (gold, span, value) in enumerate(questions):
-    answers = (Answer(gold, 0),) if gold else ()
+    answers = (AnswerSpan(gold, 0),) if gold else ()
     examples.append(SquadExample(f"q{i}", "?", "mill river", answers))
     spans[f"q{i}"], odds[f"q{i}"] = span, value
   return examples, spans, odds

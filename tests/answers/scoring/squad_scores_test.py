@@ -12,11 +12,11 @@ from bert_span.answers.scoring.squad_scores import (
   evaluate_squad2,
   question_scores,
 )
-from bert_span.squad.example import Answer, SquadExample
+from bert_span.squad.example import AnswerSpan, SquadExample
 
 
 def _example(qas_id, *golds):
-  answers = tuple(Answer(gold, 0) for gold in golds)
+  answers = tuple(AnswerSpan(gold, 0) for gold in golds)
   return SquadExample(qas_id, "q", "c", answers, is_impossible=not golds)
 
 
@@ -108,7 +108,7 @@ def test_unknown_entries_and_missing_predictions_are_logged(capsys):
 
 
 def _with_spans(qas_id, *annotators):
-  spans = tuple(tuple(Answer(t, 0) for t in texts) for texts in annotators)
+  spans = tuple(tuple(AnswerSpan(t, 0) for t in texts) for texts in annotators)
   return SquadExample(qas_id, "q", "c", annotations=spans)
 
 
