@@ -122,7 +122,7 @@ def _bert_span(vocabulary):
   import tensorflow as tf
 
   from bert_span.data.window_batches import INPUT_SPECS, window_batches
-  from bert_span.text.preprocessor import SpanPreprocessor
+  from bert_span.data.preprocessor import SpanPreprocessor
 
   layer = SpanPreprocessor(
     vocabulary, True, model_flags.window_options(), pad_to_max=True

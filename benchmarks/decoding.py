@@ -117,7 +117,7 @@ def _logits(vocabulary):
   """List of `WindowLogits` with random logits."""
   from bert_span.answers.window_logits import WindowLogits
   from bert_span.data.window_batches import window_batches
-  from bert_span.text.preprocessor import SpanPreprocessor
+  from bert_span.data.preprocessor import SpanPreprocessor
 
   examples = inputs.read_examples(_DATA_FILE.value)[: _QUESTIONS.value]
   preprocessor = SpanPreprocessor(

@@ -122,7 +122,7 @@ def _windows():
   """`PackedWindows` of the file."""
   from bert_span.data.labelled_windows import label_windows
   from bert_span.data.window_labels import SPAN_LABELS
-  from bert_span.text.preprocessor import SpanPreprocessor
+  from bert_span.data.preprocessor import SpanPreprocessor
 
   preprocessor = SpanPreprocessor(
     inputs.vocabulary_of(_PRESET.value), True, model_flags.window_options()

@@ -11,17 +11,16 @@ _ORDER = (
   "storage",
   "text",
   "squad",
-  "data",
   "modeling",
+  "data",
   "presets",
   "answers/decoding",
   "answers",
   "answers/scoring",
-  "heads",
+  "search",
+  "extractors",
   "training",
   "fine_tuning",
-  "search",
-  "extractor",
   "pretraining",
   "client",
   "serving",
@@ -36,12 +35,11 @@ _ORDER = (
 )
 
 
-# What a user expects of an object, though it is made of things after it:
-# SpanExtractor.export.
+# The one exception: Extractor.export, as keras.Model.export.
 _UPWARDS = {
-  "bert_span/extractor.py": (
-    "bert_span.jobs.export_saved_model",
-    "bert_span.jobs.export_tflite",
+  "bert_span/extractors/extractor.py": (
+    "bert_span.serving.export",
+    "bert_span.tflite.export",
   )
 }
 

@@ -2,12 +2,11 @@ import json
 
 import numpy as np
 import pytest
-import tensorflow as tf
-from bert_span.text.preprocessor import SpanPreprocessor
 from squad_content import spans, squad_content
 from tiny_extractor import BYTE_PAIRS
 
-from bert_span.data.window_batches import example_arrays
+from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.data.window_batches import labelled_batches
 from bert_span.lint.linter import lint_squad_file
 from bert_span.lint.options import LintSettings
 from bert_span.lint.window_lint import (
@@ -45,7 +44,9 @@ def lint(tmp_path):
     )
     names = {}
     for finding in findings:
-      names.setdefault(finding.kind.name.lower(), []).append(finding.qas_id)
+      names.setdefault(finding.kind.name.lower(), []).append(
+        finding.qas_id
+      )
     return names, figures, findings
 
   return write_and_lint
@@ -139,11 +140,15 @@ def test_windows_and_answers_are_those_of_the_preprocessor(options):
   lengths, _ = measure_tokens(examples, whole)
   num_windows, is_held = place_windows(lengths, options)
   preprocessor = SpanPreprocessor(_VOCABULARY, options=options)
-  arrays = example_arrays(examples, with_answers=True)
-  windows = preprocessor(
-    {name: tf.constant(array) for name, array in arrays.items()}
-  )
-  windows = {name: values.numpy() for name, values in windows.items()}
+  first, parts = 0, []
+  for batch, windows, labels, _ in labelled_batches(examples, preprocessor):
+    columns = {name: x for name, x in windows.items() if x.ndim == 1}
+    columns["example_index"] = first + windows["example_index"]
+    parts.append(columns | labels)
+    first += len(batch)
+  windows = {
+    name: np.concatenate([part[name] for part in parts]) for name in parts[0]
+  }
   example = windows["example_index"]
   starts, ends = windows["start_positions"], windows["end_positions"]
   assert num_windows.tolist() == np.bincount(example, minlength=100).tolist()
