@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from bert_span.data.window_batches import window_batches
+from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.data.window_batches import example_arrays, window_batches
 from bert_span.lint.lint_report import summaries
 from bert_span.squad.findings import Finding, FindingKind
 from bert_span.squad.rules import with_answer_to_learn
 from bert_span.storage.json_fields import encodable, shortened
 from bert_span.text.options import WindowOptions
-from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.windows import SlidingWindows
 
 # In such windows nothing is cut: a window holds a whole passage.
@@ -107,10 +107,13 @@ def measure_tokens(examples, preprocessor):
   num_tokens = num_unknown = first = 0
   # Byte pairs have no [UNK].
   unknown_id = getattr(preprocessor.tokenizer, "unknown_id", -1)
-  for batch, windows in window_batches(examples, preprocessor, True):
+  for batch, windows in window_batches(examples, preprocessor.windows):
     index = first + windows["example_index"]
     first += len(batch)
-    start, end = windows["start_positions"], windows["end_positions"]
+    contexts = example_arrays(batch)["context"]
+    y = preprocessor.label_arrays(batch)
+    labels, _ = preprocessor.label(contexts, y, windows)
+    start, end = labels["start_positions"], labels["end_positions"]
     begin = windows["context_start"]
     np.maximum.at(lengths["context"], index, begin + windows["context_length"])
     # Position 0 means that there is no answer, -1 that it has no token.

@@ -6,6 +6,7 @@ import tensorflow as tf
 from squad_content import spans, squad_content
 from tiny_extractor import BYTE_PAIRS
 
+from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.window_batches import example_arrays
 from bert_span.lint.linter import lint_squad_file
 from bert_span.lint.options import LintSettings
@@ -18,7 +19,6 @@ from bert_span.lint.window_lint import (
 from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.findings import FindingKind
 from bert_span.text.options import WindowOptions
-from bert_span.text.preprocessor import SpanPreprocessor
 
 _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 _OPTIONS = WindowOptions(max_seq_length=10, doc_stride=2, max_query_length=2)
@@ -139,13 +139,15 @@ def test_windows_and_answers_are_those_of_the_preprocessor(options):
   lengths, _ = measure_tokens(examples, whole)
   num_windows, is_held = place_windows(lengths, options)
   preprocessor = SpanPreprocessor(_VOCABULARY, options=options)
-  arrays = example_arrays(examples, with_answers=True)
-  windows = preprocessor(
-    {name: tf.constant(array) for name, array in arrays.items()}
+  texts = example_arrays(examples)
+  windows = preprocessor.windows(
+    {name: tf.constant(array, tf.string) for name, array in texts.items()}
   )
   windows = {name: values.numpy() for name, values in windows.items()}
+  y = preprocessor.label_arrays(examples)
+  labels, _ = preprocessor.label(texts["context"], y, windows)
+  starts, ends = labels["start_positions"], labels["end_positions"]
   example = windows["example_index"]
-  starts, ends = windows["start_positions"], windows["end_positions"]
   assert num_windows.tolist() == np.bincount(example, minlength=100).tolist()
   assert set(np.flatnonzero(is_held)) == {*example[starts > 0]}
   assert 0 < is_held.sum() < len(examples)
