@@ -44,9 +44,7 @@ def lint(tmp_path):
     )
     names = {}
     for finding in findings:
-      names.setdefault(finding.kind.name.lower(), []).append(
-        finding.qas_id
-      )
+      names.setdefault(finding.kind.name.lower(), []).append(finding.qas_id)
     return names, figures, findings
 
   return write_and_lint
