@@ -22,7 +22,7 @@ from benchmarks import inputs, repetitions
 from benchmarks.machine import describe_machine
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags
 from bert_span.text.options import WindowOptions
 
 _DATA_FILE = inputs.data_file_flag()
@@ -37,7 +37,7 @@ _WARM_UP = flags.DEFINE_integer(
   "warm_up", 1, "Rounds to warm up.", lower_bound=1
 )
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the logits.")
-OptionFlags(WindowOptions)
+define_flags(WindowOptions)
 
 
 def main(argv):

@@ -21,7 +21,7 @@ from bert_span.storage.log import log_line
 def write_conformance_report(
   goldens=None, data=None, numbers=None, output_file=None
 ):
-  """Prints the report on checks, --points; returns whether all pass."""
+  """Prints the report on the checks; returns whether all pass."""
   by_number = {str(check.number): check for check in checks.CHECKS}
   files = sample_goldens()
   if goldens:
@@ -33,7 +33,7 @@ def write_conformance_report(
     numbers = [n for n, c in by_number.items() if c.part in recorded]
   if not numbers or not by_number.keys() >= set(numbers):
     raise ValueError(
-      f"--points must name some of {', '.join(by_number)}. Received: "
+      f"--checks must name some of {', '.join(by_number)}. Received: "
       f"{','.join(numbers)!r}"
     )
   results = []

@@ -19,8 +19,8 @@ from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.heads.answer_head import AnswerHead
 from bert_span.heads.span import SPAN_HEAD
 from bert_span.jobs.dry_run import fine_tuning_lines, plan_devices
+from bert_span.jobs.options import RunOptions, SquadRunOptions
 from bert_span.jobs.seed_runs import run_seeds
-from bert_span.jobs.training_options import RunOptions, SquadRunOptions
 from bert_span.presets.span_config import read_span_config
 from bert_span.reporting.score_table import format_bio_scores, format_scores
 from bert_span.squad.rules import prediction_examples, training_examples
