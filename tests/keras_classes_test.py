@@ -1,8 +1,5 @@
 """Keras files with the package's classes, loaded without custom_objects."""
 
-import importlib
-import re
-
 import keras
 import numpy as np
 import pytest
@@ -18,19 +15,18 @@ from bert_span import (
   WindowOptions,
 )
 from bert_span.heads import HEADS
-from bert_span.keras_backend import KERAS_CLASSES, announce_classes
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import build_encoder, encoder_config
 
 _WINDOWS = {"options": WindowOptions(32, 8, 8), "pad_to_max": True}
 _LOAD = """
-import bert_span, sys
-import numpy as np
-assert "tensorflow" not in sys.modules
+import sys
 import keras
+import numpy as np
+from bert_span import BioHead, SpanHead, SpanModel
 for head in ("span", "bio"):
   model = keras.saving.load_model(f"{sys.argv[1]}/{head}.keras")
-  assert type(model) is bert_span.SpanModel
+  assert type(model) is SpanModel
   with np.load(f"{sys.argv[1]}/{head}.npz") as arrays:
     inputs = {name: arrays[name] for name in model.input}
     for name, logits in model(inputs).items():
@@ -40,22 +36,13 @@ print("loaded")
 
 
 @pytest.mark.large
-def test_importing_the_package_is_enough_to_load_a_model(tmp_path):
+def test_a_model_is_loaded_once_its_classes_are_imported(tmp_path):
   for head in HEADS:
     model = shared_extractor(head=head).model
     model.save(tmp_path / f"{head.name}.keras")
     np.savez(tmp_path / f"{head.name}.npz", **INPUTS, **model(INPUTS))
   run = run_python("-c", _LOAD, tmp_path)
   assert run.stdout == "loaded\n", run.stderr
-
-
-def test_names_are_announced_to_a_keras_that_is_loaded(monkeypatch):
-  classes = {}
-  monkeypatch.setattr(keras.saving, "get_custom_objects", lambda: classes)
-  announce_classes()
-  assert classes.keys() == {f"bert_span>{name}" for name in KERAS_CLASSES}
-  head = classes["bert_span>BioHead"].from_config({"name": "bio"})
-  assert type(head) is bert_span.BioHead
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -111,17 +98,3 @@ def test_an_object_is_made_again_from_what_keras_writes(name, arguments):
   assert again.get_config() == made.get_config()
   if "options" in arguments:
     assert again.options == arguments["options"]
-
-
-def test_every_registered_class_is_announced(repository):
-  pattern = (
-    r'^@keras\.saving\.register_keras_serializable\(package="bert_span"\)\n'
-    r"class (\w+)"
-  )
-  registered = set()
-  for path in (repository / "bert_span").rglob("*.py"):
-    registered |= {*re.findall(pattern, path.read_text("utf-8"), re.M)}
-  assert registered == KERAS_CLASSES.keys()
-  for name, module in KERAS_CLASSES.items():
-    found = getattr(importlib.import_module(module), name)
-    assert keras.saving.get_registered_name(found) == f"bert_span>{name}"
