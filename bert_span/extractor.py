@@ -24,6 +24,7 @@ from bert_span.heads import find_head, head_of_layer
 from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.encoder import check_sequence_length, encoder_config
 from bert_span.options.fields import options_from_json
+from bert_span.options.messages import shortened
 from bert_span.presets import load_pretrained, model_directory
 from bert_span.presets.span_config import (
   CONFIG_FILE,
@@ -35,7 +36,6 @@ from bert_span.search.passage_index import PassageIndex
 from bert_span.squad.example import NOT_LOCATED, SquadExample
 from bert_span.storage.atomic_file import unfinished_directory
 from bert_span.storage.files import is_remote
-from bert_span.storage.json_fields import shortened
 from bert_span.text.options import WindowOptions
 from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.training.run_folder import locked_folder

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from bert_span.data.window_labels import SPAN_LABELS
 from bert_span.squad.example import NOT_LOCATED, Answer
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable
 
 # Examples that one call of the preprocessor converts, to spread its overhead.
 EXAMPLES_PER_BATCH = 64

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from bert_span.data.window_labels import WindowLabels
 from bert_span.modeling.span_model import SpanModel, assign_head
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable
 
 
 class AnswerHead:

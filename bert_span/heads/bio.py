@@ -23,8 +23,7 @@ from bert_span.heads.answer_head import AnswerHead
 from bert_span.modeling.heads import BioHead
 from bert_span.modeling.losses import BioLoss
 from bert_span.storage.atomic_file import json_text
-from bert_span.storage.files import read_json
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable, read_json
 
 
 class BioAnswerHead(AnswerHead):

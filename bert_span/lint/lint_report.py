@@ -4,6 +4,7 @@ import textwrap
 
 import numpy as np
 
+from bert_span.options.messages import shortened
 from bert_span.reporting.score_table import text_table
 from bert_span.squad.findings import (
   ERROR,
@@ -12,7 +13,6 @@ from bert_span.squad.findings import (
   FindingKind,
   counted,
 )
-from bert_span.storage.json_fields import shortened
 
 PERCENTILES = (50, 90, 95, 99)
 

@@ -13,9 +13,10 @@ import tensorflow as tf
 
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.lint.lint_report import length_summary, summaries
+from bert_span.options.messages import shortened
 from bert_span.squad.findings import Finding, FindingKind
 from bert_span.squad.rules import with_answer_to_learn
-from bert_span.storage.json_fields import encodable, shortened
+from bert_span.storage.files import encodable
 from bert_span.text.answer_positions import AnswerPositions
 from bert_span.text.windows import PlacedWindows, SlidingWindows
 
