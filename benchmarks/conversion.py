@@ -26,7 +26,7 @@ from benchmarks import inputs, repetitions
 from benchmarks.machine import describe_machine
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags
 from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import load_vocabulary
 
@@ -50,7 +50,7 @@ _PLAIN_QUESTIONS = flags.DEFINE_integer(
 )
 _CASE = flags.DEFINE_string("case", None, "One case to measure: side,cores.")
 _QUESTIONS_PER_CALL = 1000
-OptionFlags(WindowOptions)
+define_flags(WindowOptions)
 
 
 def main(argv):
@@ -121,8 +121,8 @@ def _bert_span(vocabulary):
   """A function that returns the numbers of windows and questions."""
   import tensorflow as tf
 
-  from bert_span.data.window_batches import INPUT_SPECS, window_batches
   from bert_span.data.preprocessor import SpanPreprocessor
+  from bert_span.data.window_batches import INPUT_SPECS, window_batches
 
   layer = SpanPreprocessor(
     vocabulary, True, model_flags.window_options(), pad_to_max=True

@@ -22,7 +22,7 @@ from benchmarks import inputs, repetitions
 from benchmarks.machine import describe_machine
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags
 from bert_span.text.options import WindowOptions
 
 _DATA_FILE = inputs.data_file_flag()
@@ -37,7 +37,7 @@ _WARM_UP = flags.DEFINE_integer(
   "warm_up", 1, "Rounds to warm up.", lower_bound=1
 )
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of the logits.")
-OptionFlags(WindowOptions)
+define_flags(WindowOptions)
 
 
 def main(argv):
@@ -64,11 +64,12 @@ def main(argv):
 
 def _take_turns(parts, vocabulary, version_2):
   """Times both sides in turns; returns a dict from side to seconds."""
+  from bert_span.heads.span import SPAN_HEAD
+
   from benchmarks.slow_decoder import decode_slowly
   from bert_span.answers.decoding.options import DecoderOptions
   from bert_span.answers.prediction_files import write_predictions
   from bert_span.answers.window_logits import WindowDecoder
-  from bert_span.heads.span import SPAN_HEAD
 
   options = DecoderOptions(version_2_with_negative=version_2)
   decode = WindowDecoder(SPAN_HEAD, options)
@@ -116,8 +117,8 @@ def _check_equal(folder, parts, predictions):
 def _logits(vocabulary):
   """List of `WindowLogits` with random logits."""
   from bert_span.answers.window_logits import WindowLogits
-  from bert_span.data.window_batches import window_batches
   from bert_span.data.preprocessor import SpanPreprocessor
+  from bert_span.data.window_batches import window_batches
 
   examples = inputs.read_examples(_DATA_FILE.value)[: _QUESTIONS.value]
   preprocessor = SpanPreprocessor(

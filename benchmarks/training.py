@@ -25,7 +25,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.repetitions import measured_apart, rate_summary, spread
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags
 from bert_span.text.options import WindowOptions
 
 _DATA_FILE = inputs.data_file_flag()
@@ -52,7 +52,7 @@ _WARM_UP = flags.DEFINE_integer(
 _CASE = flags.DEFINE_string(
   "case", None, "One turn to measure: shape,side,number."
 )
-OptionFlags(WindowOptions)
+define_flags(WindowOptions)
 
 
 def main(argv):
@@ -120,8 +120,9 @@ def _measure(shape, side, number):
 
 def _windows():
   """`PackedWindows` of the file."""
-  from bert_span.data.labelled_windows import label_windows
   from bert_span.data.window_labels import SPAN_LABELS
+
+  from bert_span.data.labelled_windows import label_windows
   from bert_span.data.preprocessor import SpanPreprocessor
 
   preprocessor = SpanPreprocessor(

@@ -24,7 +24,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.random_models import SHAPES, random_encoder, random_span_model
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.training.options import ExecutionOptions
 
 _SHAPE = flags.DEFINE_enum("shape", "minilm", list(SHAPES), "Model to train.")
@@ -46,7 +46,7 @@ _TRACE_DIR = flags.DEFINE_string(
 _LEAST_SHARE = 0.01
 # Matches ops, not methods of the runtime (Class::Method).
 _OP = re.compile(r"[^:]+:(?P<type>\w+)")
-OptionFlags(ExecutionOptions)
+define_flags(ExecutionOptions)
 
 
 def main(argv):
@@ -62,7 +62,7 @@ def main(argv):
       _BATCH_SIZE.value,
       _LENGTH.value,
       _WARM_UP.value + _STEPS.value,
-      OptionFlags(ExecutionOptions).options(),
+      read_flags(ExecutionOptions),
       profiler,
     )
     print_table(own_seconds(read_trace(trace_dir)), profiler.seconds)

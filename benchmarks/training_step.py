@@ -20,7 +20,7 @@ from benchmarks.inputs import check_known
 from benchmarks.random_models import SHAPES, random_encoder, random_span_model
 from benchmarks.repetitions import measured_apart
 from bert_span.cli import program
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.training.options import ExecutionOptions
 
 _SHAPES = flags.DEFINE_list(
@@ -45,7 +45,7 @@ _STEPS = flags.DEFINE_integer(
 _CASE = flags.DEFINE_string(
   "case", None, "One case to measure: shape,batch,length."
 )
-OptionFlags(ExecutionOptions)
+define_flags(ExecutionOptions)
 
 
 def main(argv):
@@ -70,7 +70,7 @@ def _measure(shape, batch_size, length):
   with_head = PretrainingModel if _TARGETS.value else random_span_model
   model = with_head(random_encoder(SHAPES[shape]))
   seconds = _seconds_per_step(model, batch_size, length)
-  execution = OptionFlags(ExecutionOptions).options()
+  execution = read_flags(ExecutionOptions)
   return {
     "shape": shape,
     "batch_size": batch_size,
@@ -94,7 +94,7 @@ def _seconds_per_step(model, batch_size, length):
     batch_size,
     length,
     _STEPS.value,
-    OptionFlags(ExecutionOptions).options(),
+    read_flags(ExecutionOptions),
     clock,
     targets=_TARGETS.value,
   )

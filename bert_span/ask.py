@@ -18,34 +18,33 @@ import sys
 from absl import flags
 
 from bert_span.cli import model_flags, program, questions
-from bert_span.cli.option_flags import OptionFlags
-from bert_span.options.fields import option
+from bert_span.cli.option_flags import define_flags, read_flags
+from bert_span.options.fields import INT32_MAX
 from bert_span.search.options import SearchOptions
 
-
-class _Options:
-  context: str | None = option(None, "Text of the passage.")
-  context_file: str | None = option(
-    None, "UTF-8 file with the passage, instead of --context; - is stdin."
-  )
-  n_best: int = option(
-    3,
-    "Number of answers to print, at most --n_best_size; a model with a bio "
-    "head prints every span of its answer.",
-    minimum=1,
-  )
-  json: bool = option(
-    False, "Whether to print one JSON object a line for each question."
-  )
-
-
-_MODEL = model_flags.model_flag(", or a .tflite file of export_tflite")
+_MODEL = model_flags.define_model_flag(", or a .tflite file of export_tflite")
 _QUESTION = flags.DEFINE_multi_string(
   "question", None, "Question to answer; repeat the flag to ask several."
 )
-_CONTEXT, _CONTEXT_FILE, _N_BEST, _JSON = OptionFlags(_Options)
-_SEARCH = OptionFlags(SearchOptions)
-model_flags.extractor_flags()
+_CONTEXT = flags.DEFINE_string("context", None, "Text of the passage.")
+_CONTEXT_FILE = flags.DEFINE_string(
+  "context_file",
+  None,
+  "UTF-8 file with the passage, instead of --context; - is stdin.",
+)
+_N_BEST = flags.DEFINE_integer(
+  "n_best",
+  3,
+  "Number of answers to print, at most --n_best_size; a model with a bio head "
+  "prints every span of its answer.",
+  lower_bound=1,
+  upper_bound=INT32_MAX,
+)
+_JSON = flags.DEFINE_bool(
+  "json", False, "Whether to print one JSON object a line for each question."
+)
+define_flags(SearchOptions)
+model_flags.define_extractor_flags()
 
 
 # Nothing but answers is printed at a terminal.
@@ -53,8 +52,9 @@ model_flags.extractor_flags()
 def run(argv):
   program.require(_MODEL)
   questions.check_questions(_QUESTION)
-  is_search = _SEARCH.context_glob.value is not None
-  sources = (_CONTEXT.value, _CONTEXT_FILE.value, _SEARCH.context_glob.value)
+  search = read_flags(SearchOptions)
+  is_search = search.context_glob is not None
+  sources = (_CONTEXT.value, _CONTEXT_FILE.value, search.context_glob)
   if sources.count(None) < 2:
     raise ValueError("Give --context, --context_file or --context_glob.")
   if is_search:
@@ -68,7 +68,7 @@ def run(argv):
 
   several = len(_QUESTION.value or ()) != 1
   is_typed = not _QUESTION.value and sys.stdin.isatty()
-  asked = _QUESTION.value or questions.read_questions()
+  asked = _QUESTION.value or questions.enter_questions()
   layout = ask.AnswerLayout(
     _N_BEST.value,
     _JSON.value,
@@ -76,7 +76,6 @@ def run(argv):
     show_questions=several and not is_typed,
   )
   if is_search:
-    search = _SEARCH.options()
     ask.ask_folder(_MODEL.value, search, asked, layout, **options)
   else:
     ask.ask(_MODEL.value, context, asked, layout, **options)

@@ -13,8 +13,11 @@ shards that exist. create_squad_records makes records of SQuAD files.
 
 from bert_span.cli import model_flags, pretraining_flags, program
 
-_SHARDS = model_flags.shared_flags("output_dir", "num_shards")
-pretraining_flags.define_masked_text_flags("dupe_factor")
+_OUTPUT_DIR, _NUM_SHARDS = model_flags.define_shared_flags(
+  "output_dir", "num_shards"
+)
+_DUPE_FACTOR = pretraining_flags.define_copies_flag()
+pretraining_flags.define_masked_text_flags()
 
 
 @program.entry_point(foreign_flags=True)
@@ -24,13 +27,19 @@ def run(argv):
     raise ValueError(
       "The first word must be pretraining; for SQuAD run create_squad_records."
     )
-  program.require(_SHARDS.output_dir)
-  text = pretraining_flags.masked_text("dupe_factor")
+  program.require(_OUTPUT_DIR)
+  text = pretraining_flags.masked_text()
   options = program.beam_options([name, *words[1:]])
   program.import_tensorflow()
   from bert_span.jobs import beam_predict
 
-  beam_predict.write_shards_of_masked_text(options, **_SHARDS.values(), **text)
+  beam_predict.write_shards_of_masked_text(
+    options,
+    output_dir=_OUTPUT_DIR.value,
+    num_shards=_NUM_SHARDS.value,
+    dupe_factor=_DUPE_FACTOR.value,
+    **text,
+  )
 
 
 if __name__ == "__main__":

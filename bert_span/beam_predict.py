@@ -16,11 +16,10 @@ command resumes a run that was stopped; it skips the shards with answers.
 from absl import flags
 
 from bert_span.cli import model_flags, program, questions
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.jobs.options import AnswerFilesOptions
 
-_OPTIONS = OptionFlags(AnswerFilesOptions)
-_MODEL = model_flags.model_flag(
+_MODEL = model_flags.define_model_flag(
   ", or a version that export_saved_model wrote; every worker must see the path"
 )
 _QUESTION = flags.DEFINE_multi_string(
@@ -29,14 +28,16 @@ _QUESTION = flags.DEFINE_multi_string(
   "Question that every passage of --input is asked; may be repeated, and the "
   "ids of the answers are then the record's with #0, #1, .. appended.",
 )
-_SHARED = model_flags.shared_flags("output_dir")
-_STEPS = model_flags.shared_flags("predict_batch_size", "fixed_length")
-_ANSWERS = model_flags.extractor_flags()
+_FILES = define_flags(AnswerFilesOptions)
+_OUTPUT_DIR, _BATCH_SIZE, _FIXED_LENGTH = model_flags.define_shared_flags(
+  "output_dir", "predict_batch_size", "fixed_length"
+)
+_ANSWERS = model_flags.define_extractor_flags()
 
 
 @program.entry_point(foreign_flags=True)
 def run(argv):
-  program.require(_MODEL, _OPTIONS.patterns, _SHARED.output_dir)
+  program.require(_MODEL, _FILES.patterns, _OUTPUT_DIR)
   questions.check_questions(_QUESTION)
   pipeline_options = program.beam_options(argv)
   options = model_flags.extractor_options(_MODEL.value)
@@ -44,20 +45,20 @@ def run(argv):
 
   if beam_predict.is_exported(_MODEL.value):
     program.forbid(
-      [*_ANSWERS, *_STEPS],
+      [*_ANSWERS, _BATCH_SIZE, _FIXED_LENGTH],
       "is fixed in an exported model; give the model directory instead",
     )
     options = {}
   else:
-    model_flags.check_n_best(_OPTIONS.n_best, options["decoder_options"])
-    options["batch_size"] = _STEPS.predict_batch_size.value
-    options["fixed_length"] = _STEPS.fixed_length.value
+    model_flags.check_n_best(_FILES.n_best, options["decoder_options"])
+    options["batch_size"] = _BATCH_SIZE.value
+    options["fixed_length"] = _FIXED_LENGTH.value
   beam_predict.answer_files(
     pipeline_options,
-    _OPTIONS.options(),
+    read_flags(AnswerFilesOptions),
     _MODEL.value,
+    output_dir=_OUTPUT_DIR.value,
     questions=tuple(_QUESTION.value or ()),
-    **_SHARED.values(),
     **options,
   )
 

@@ -8,33 +8,31 @@ head. A model directory of this package keeps the flags of windows and answers,
 such as --version_2_with_negative, for all programs.
 """
 
+from absl import flags
+
 from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import OptionFlags
-from bert_span.options.fields import option
 
-
-class _Options:
-  output_dir: str | None = option(None, "Directory of the converted model.")
-  to: str = option(
-    "bert_span",
-    "Format to write: a model directory of this package, or a directory of "
-    "Hugging Face's transformers.",
-    choices=("bert_span", "huggingface"),
-  )
-
-
-_MODEL = model_flags.model_flag()
-_OPTIONS = OptionFlags(_Options)
-model_flags.extractor_flags()
+_MODEL = model_flags.define_model_flag()
+_OUTPUT_DIR = flags.DEFINE_string(
+  "output_dir", None, "Directory of the converted model."
+)
+_TO = flags.DEFINE_enum(
+  "to",
+  "bert_span",
+  ["bert_span", "huggingface"],
+  "Format to write: a model directory of this package, or a directory of "
+  "Hugging Face's transformers.",
+)
+model_flags.define_extractor_flags()
 
 
 @program.entry_point
 def run(argv):
-  program.require(_MODEL, _OPTIONS.output_dir)
+  program.require(_MODEL, _OUTPUT_DIR)
   options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import convert
 
-  convert.convert(_MODEL.value, **_OPTIONS.values(), **options)
+  convert.convert(_MODEL.value, _OUTPUT_DIR.value, _TO.value, **options)
 
 
 if __name__ == "__main__":

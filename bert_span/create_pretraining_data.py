@@ -11,52 +11,62 @@ by which run_pretraining notices a file that was cut off; copy both. On a CPU or
 GPU bert_span.run_pretraining reads text itself and needs no records.
 """
 
+from absl import flags
+
 from bert_span.cli import pretraining_flags, program
-from bert_span.cli.option_flags import OptionFlags
-from bert_span.options.fields import option
+from bert_span.options.fields import INT32_MAX
 
-
-class _Options:
-  output_files: tuple[str, ...] = option(
-    (),
-    "Record files to write, separated by commas, named *.tfrecord or "
-    "*.tfrecord.gz; the sequences are dealt to them in turn.",
-    flag="output_file",
-  )
-  num_workers: int = option(
-    1, "Number of processes that share the input files.", minimum=1
-  )
-  worker: int = option(
-    0, "Number of this process among --num_workers, from 0.", minimum=0
-  )
-
-
-_OPTIONS = OptionFlags(_Options)
-pretraining_flags.define_masked_text_flags("dupe_factor")
+_OUTPUT_FILES = flags.DEFINE_list(
+  "output_file",
+  [],
+  "Record files to write, separated by commas, named *.tfrecord or "
+  "*.tfrecord.gz; the sequences are dealt to them in turn.",
+)
+_NUM_WORKERS = flags.DEFINE_integer(
+  "num_workers",
+  1,
+  "Number of processes that share the input files.",
+  lower_bound=1,
+  upper_bound=INT32_MAX,
+)
+_WORKER = flags.DEFINE_integer(
+  "worker",
+  0,
+  "Number of this process among --num_workers, from 0.",
+  lower_bound=0,
+  upper_bound=INT32_MAX,
+)
+_DUPE_FACTOR = pretraining_flags.define_copies_flag()
+pretraining_flags.define_masked_text_flags()
 # As record_files.is_record_file, which loads TensorFlow.
 _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
 @program.entry_point
 def run(argv):
-  program.require(_OPTIONS.output_files)
-  text_options = pretraining_flags.masked_text("dupe_factor")
-  values = _OPTIONS.values()
-  for path in values["output_files"]:
+  program.require(_OUTPUT_FILES)
+  text_options = pretraining_flags.masked_text()
+  for path in _OUTPUT_FILES.value:
     if not path.endswith(_ENDINGS):
       raise ValueError(
         f"--output_file={path} must end in .tfrecord or .tfrecord.gz, by which "
         "run_pretraining knows it."
       )
-  worker, num_workers = values["worker"], values["num_workers"]
-  if worker >= num_workers:
+  if _WORKER.value >= _NUM_WORKERS.value:
     raise ValueError(
-      f"--worker={worker} must be below --num_workers={num_workers}."
+      f"--worker={_WORKER.value} must be below "
+      f"--num_workers={_NUM_WORKERS.value}."
     )
   program.import_tensorflow()
   from bert_span.jobs import create_pretraining_data
 
-  create_pretraining_data.write_masked_text(**values, **text_options)
+  create_pretraining_data.write_masked_text(
+    _OUTPUT_FILES.value,
+    dupe_factor=_DUPE_FACTOR.value,
+    num_workers=_NUM_WORKERS.value,
+    worker=_WORKER.value,
+    **text_options,
+  )
 
 
 if __name__ == "__main__":

@@ -13,37 +13,34 @@ vocabulary or another file.
 With --pad_records, programs that read the original's train.tf_record read them.
 """
 
+from absl import flags
+
 from bert_span.cli import model_flags, program, training_flags
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.options.fields import option
 from bert_span.text.options import WindowOptions
 
-
-class _Options:
-  pad_records: bool = option(
-    False,
-    "Whether every record is padded to --max_seq_length, as in run_squad.",
-  )
-
-
-_OPTIONS = OptionFlags(_Options)
-_DATA = training_flags.data_flags()
-_SHARED = model_flags.shared_flags(
-  "output_dir", "num_shards", "version_2_with_negative"
+_PAD_RECORDS = flags.DEFINE_bool(
+  "pad_records",
+  False,
+  "Whether every record is padded to --max_seq_length, as in run_squad.",
 )
-_LABELS = OptionFlags(
-  FineTuningOptions, ["annotator_labels", "drop_answerless_windows"]
+_TRAIN_FILE, _DATASET, _ = training_flags.define_data_flags()
+_OUTPUT_DIR, _NUM_SHARDS, _ = model_flags.define_shared_flags(
+  "output_dir", "num_shards", "head"
 )
-_MODEL = training_flags.encoder_flags()
-model_flags.shared_flags("head")
-OptionFlags(WindowOptions)
+_VERSION_2 = model_flags.define_version_2_flag()
+_LABELS = define_flags(
+  FineTuningOptions, "annotator_labels", "drop_answerless_windows"
+)
+_MODEL = training_flags.define_encoder_flags()
+define_flags(WindowOptions)
 
 
 @program.entry_point
 def run(argv):
-  program.require(_SHARED.output_dir)
-  program.require_one(_DATA.train_file, _DATA.dataset)
+  program.require(_OUTPUT_DIR)
+  program.require_one(_TRAIN_FILE, _DATASET)
   if not (_MODEL.preset.value or _MODEL.vocab_file.value):
     raise ValueError("Give --vocab_file, or --preset of the model to train.")
   training_flags.check_encoder_flags(needs_model=False)
@@ -51,14 +48,17 @@ def run(argv):
   from bert_span.jobs import create_squad_records
 
   create_squad_records.write_squad_records(
-    _DATA.train_file.value,
+    _TRAIN_FILE.value,
     training_flags.dataset_split("train"),
+    output_dir=_OUTPUT_DIR.value,
     source=training_flags.encoder_source(),
     window_options=model_flags.window_options(),
+    version_2_with_negative=_VERSION_2.value,
     preprocessor_class=model_flags.find_extractor_class().preprocessor_class,
-    **_SHARED.values(),
-    **_LABELS.values(),
-    **_OPTIONS.values(),
+    annotator_labels=_LABELS.annotator_labels.value,
+    drop_answerless_windows=_LABELS.drop_answerless_windows.value,
+    num_shards=_NUM_SHARDS.value,
+    pad_records=_PAD_RECORDS.value,
   )
 
 

@@ -25,20 +25,22 @@ _MODEL = flags.DEFINE_string(
   "Model directory, or minilm_squad, with the vocabulary and with the options "
   "that are not on the command line; instead of --vocab_file.",
 )
-_FILES = model_flags.shared_flags("predict_file", "output_dir", "no_span")
-_VOCABULARY = model_flags.vocabulary_flags()
-model_flags.answer_flags()
+_PREDICT_FILE, _OUTPUT_DIR, _NO_SPAN = model_flags.define_shared_flags(
+  "predict_file", "output_dir", "no_span"
+)
+_VOCAB_FILE, _DO_LOWER_CASE = model_flags.define_vocabulary_flags()
+model_flags.define_answer_flags()
 
 
 @program.entry_point
 def run(argv):
   paths = ",".join(_LOGITS_FILE.value or []).split(",")
   logits_files = [path.strip() for path in paths if path.strip()]
-  program.require(_FILES.predict_file, _FILES.output_dir)
+  program.require(_PREDICT_FILE, _OUTPUT_DIR)
   program.check(logits_files, "--logits_file is required.")
-  program.require_one(_MODEL, _VOCABULARY.vocab_file)
+  program.require_one(_MODEL, _VOCAB_FILE)
   if _MODEL.value:
-    program.forbid([_VOCABULARY.do_lower_case], "belongs to --vocab_file")
+    program.forbid([_DO_LOWER_CASE], "belongs to --vocab_file")
   program.import_tensorflow()
   saved = model_flags.saved_config(_MODEL.value)
   if _MODEL.value and not saved:
@@ -48,19 +50,19 @@ def run(argv):
     )
   kind = model_flags.find_extractor_class(saved)
   model_flags.check_no_span(kind)
-  vocabulary = _VOCABULARY.values()
-  if saved:
-    vocabulary["do_lower_case"] = saved["do_lower_case"]
   from bert_span.jobs import decode
 
   decode.decode_logits(
-    logits_files=logits_files,
+    _PREDICT_FILE.value,
+    logits_files,
+    _OUTPUT_DIR.value,
     decoder_options=model_flags.decoder_options(saved, kind),
     extractor_class=kind,
     model=_MODEL.value,
+    vocab_file=_VOCAB_FILE.value,
+    do_lower_case=saved.get("do_lower_case", _DO_LOWER_CASE.value),
     window_options=model_flags.window_options(saved),
-    **vocabulary,
-    **_FILES.values(),
+    no_span=_NO_SPAN.value,
   )
 
 

@@ -11,22 +11,28 @@ right_boundary. For one file these are exactly the masks that training draws
 from the same seed in that epoch.
 """
 
+from absl import flags
+
 from bert_span.cli import pretraining_flags, program
-from bert_span.cli.option_flags import OptionFlags
-from bert_span.options.fields import option
+from bert_span.options.fields import INT32_MAX
 
-
-class _Options:
-  epoch: int = option(0, "Epoch whose masks are shown, from 0.", minimum=0)
-  max_sequences: int | None = option(
-    None, "Most sequences to show; default all.", minimum=1
-  )
-  output_file: str | None = option(
-    None, "File for JSON lines; without it text is printed."
-  )
-
-
-_OPTIONS = OptionFlags(_Options)
+_EPOCH = flags.DEFINE_integer(
+  "epoch",
+  0,
+  "Epoch whose masks are shown, from 0.",
+  lower_bound=0,
+  upper_bound=INT32_MAX,
+)
+_MAX_SEQUENCES = flags.DEFINE_integer(
+  "max_sequences",
+  None,
+  "Most sequences to show; default all.",
+  lower_bound=1,
+  upper_bound=INT32_MAX,
+)
+_OUTPUT_FILE = flags.DEFINE_string(
+  "output_file", None, "File for JSON lines; without it text is printed."
+)
 pretraining_flags.define_masked_text_flags()
 
 
@@ -36,7 +42,9 @@ def run(argv):
   program.import_tensorflow()
   from bert_span.jobs import create_pretraining_data
 
-  create_pretraining_data.inspect_masking(**text_options, **_OPTIONS.values())
+  create_pretraining_data.inspect_masking(
+    _EPOCH.value, _MAX_SEQUENCES.value, _OUTPUT_FILE.value, **text_options
+  )
 
 
 if __name__ == "__main__":

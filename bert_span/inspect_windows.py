@@ -9,50 +9,48 @@ end_position, token_char_spans and max_context, in the order of the file. With
 every token of the passage. Findings about the file go to standard error.
 """
 
+from absl import flags
+
 from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.options.fields import option
 from bert_span.text.options import WindowOptions
 
-
-class _Options:
-  input_file: str | None = option(
-    None, "SQuAD JSON file whose windows are shown."
-  )
-  is_training: bool = option(
-    False,
-    "Whether to label windows with each question's first answer (with "
-    "--head=bio all annotators'), and skip those not to train on.",
-  )
-  output_file: str = option(
-    "-", "File for the JSON lines; - is standard output."
-  )
-
-
-_INPUT_FILE, _IS_TRAINING, _OUTPUT_FILE = OptionFlags(_Options)
-_VOCABULARY = model_flags.vocabulary_flags()
-_VERSION_2 = model_flags.shared_flags("version_2_with_negative")
-_LABELS = OptionFlags(FineTuningOptions, ["annotator_labels"])
-OptionFlags(WindowOptions)
-model_flags.shared_flags("head")
+_INPUT_FILE = flags.DEFINE_string(
+  "input_file", None, "SQuAD JSON file whose windows are shown."
+)
+_IS_TRAINING = flags.DEFINE_bool(
+  "is_training",
+  False,
+  "Whether to label windows with each question's first answer (with --head=bio "
+  "all annotators'), and skip those not to train on.",
+)
+_OUTPUT_FILE = flags.DEFINE_string(
+  "output_file", "-", "File for the JSON lines; - is standard output."
+)
+_VOCAB_FILE, _DO_LOWER_CASE = model_flags.define_vocabulary_flags()
+_VERSION_2 = model_flags.define_version_2_flag()
+(_ANNOTATOR_LABELS,) = define_flags(FineTuningOptions, "annotator_labels")
+define_flags(WindowOptions)
+model_flags.define_shared_flags("head")
 
 
 @program.entry_point
 def run(argv):
-  program.require(_INPUT_FILE, _OUTPUT_FILE, _VOCABULARY.vocab_file)
+  program.require(_INPUT_FILE, _OUTPUT_FILE, _VOCAB_FILE)
   program.import_tensorflow()
   kind = model_flags.find_extractor_class()
   from bert_span.jobs import inspect_windows
 
   inspect_windows.inspect_windows(
     _INPUT_FILE.value,
-    **_VOCABULARY.values(),
+    vocab_file=_VOCAB_FILE.value,
+    do_lower_case=_DO_LOWER_CASE.value,
     window_options=model_flags.window_options(),
-    **_VERSION_2.values(),
     preprocessor_class=kind.preprocessor_class,
     is_training=_IS_TRAINING.value,
-    **_LABELS.values(),
+    version_2_with_negative=_VERSION_2.value,
+    annotator_labels=_ANNOTATOR_LABELS.value,
     output_file=None if _OUTPUT_FILE.value == "-" else _OUTPUT_FILE.value,
   )
 

@@ -17,15 +17,15 @@ warning; else 0. With --fix, repaired findings do not count.
 """
 
 from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.jobs.options import LintOptions
 from bert_span.lint.options import LintSettings
 from bert_span.text.options import WindowOptions
 
-_OPTIONS = OptionFlags(LintOptions)
-_LINT = OptionFlags(LintSettings)
-_VOCABULARY = model_flags.vocabulary_flags()
-OptionFlags(WindowOptions)
+_FILES = define_flags(LintOptions)
+_LINT = define_flags(LintSettings)
+_VOCABULARY = model_flags.define_vocabulary_flags()
+define_flags(WindowOptions)
 
 
 @program.entry_point(arguments=True)
@@ -36,23 +36,25 @@ def run(argv):
       "Give the one FILE to check: lint_squad FILE [--preset=MODEL]. Received: "
       f"{' '.join(argv[1:]) or 'none'}"
     )
-  preset, settings, vocabulary = _LINT.preset.value, None, _VOCABULARY.values()
+  preset, settings = _LINT.preset.value, None
+  vocab_file, lower_case = (holder.value for holder in _VOCABULARY)
   if preset:
     program.forbid(_VOCABULARY, "is known from --preset")
-  if not _OPTIONS.fix.value:
-    program.forbid([_OPTIONS.output_file], "names the repaired copy of --fix")
-  if preset or vocabulary["vocab_file"]:
+  if not _FILES.fix.value:
+    program.forbid([_FILES.output_file], "names the repaired copy of --fix")
+  if preset or vocab_file:
     program.import_tensorflow()
     saved = model_flags.saved_config(preset)
-    if preset:
-      vocabulary["do_lower_case"] = saved.get("do_lower_case")
-    window_options = model_flags.window_options(saved)
-    settings = _LINT.options(
-      saved.get("decoder"), window_options=window_options, **vocabulary
+    settings = read_flags(
+      LintSettings,
+      saved.get("decoder"),
+      window_options=model_flags.window_options(saved),
+      vocab_file=vocab_file,
+      do_lower_case=saved.get("do_lower_case") if preset else lower_case,
     )
   from bert_span.jobs import lint_squad
 
-  return int(not lint_squad.lint(argv[1], _OPTIONS.options(), settings))
+  return int(not lint_squad.lint(argv[1], read_flags(LintOptions), settings))
 
 
 if __name__ == "__main__":

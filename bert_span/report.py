@@ -12,31 +12,32 @@ loads nothing. Needs the extra: pip install -e '.[report]'.
 """
 
 from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.jobs.options import ReportOptions
 from bert_span.text.options import WindowOptions
 
-_OPTIONS = OptionFlags(ReportOptions)
-_SHARED = model_flags.shared_flags("predict_file", "verify")
-_WINDOWS = OptionFlags(WindowOptions)
+_OPTIONS = define_flags(ReportOptions)
+(_PREDICT_FILE,) = model_flags.define_shared_flags("predict_file")
+_VERIFY = model_flags.define_verify_flag()
+_WINDOWS = define_flags(WindowOptions)
 
 
 @program.entry_point
 def run(argv):
-  program.require(
-    _SHARED.predict_file, _OPTIONS.nbest_file, _OPTIONS.output_file
-  )
+  program.require(_PREDICT_FILE, _OPTIONS.nbest_file, _OPTIONS.output_file)
   model = _OPTIONS.model.value
   if not model:
-    of_model = [_OPTIONS.question_id, _SHARED.verify, *_WINDOWS]
-    program.forbid(of_model, "needs --model")
+    program.forbid([_OPTIONS.question_id, _VERIFY, *_WINDOWS], "needs --model")
   program.check_extra("report", "jinja2", "matplotlib")
   program.import_tensorflow()
   window_options = model_flags.window_options(model_flags.saved_config(model))
   from bert_span.jobs import report
 
   report.write_report(
-    _OPTIONS.options(), window_options=window_options, **_SHARED.values()
+    read_flags(ReportOptions),
+    predict_file=_PREDICT_FILE.value,
+    window_options=window_options,
+    verify=_VERIFY.value,
   )
 
 

@@ -9,55 +9,54 @@ The model in output_dir/model is a --preset of bert_span.run_squad. Files that
 end in .tfrecord are read as records of bert_span.create_pretraining_data.
 """
 
+from absl import flags
+
 from bert_span.cli import (
   model_flags,
   pretraining_flags,
   program,
   training_flags,
 )
-from bert_span.cli.option_flags import OptionFlags
-from bert_span.jobs.training_options import PretrainingRunOptions
-from bert_span.options.fields import option
+from bert_span.cli.option_flags import define_flags, read_flags
+from bert_span.jobs.options import PretrainingRunOptions
 from bert_span.pretraining.options import PretrainingOptions, TextLocation
 
-
-class _Options:
-  eval_file: str | None = option(
-    None,
-    "Held-out text for --do_eval and --eval_steps, in the format of "
-    "--input_file; without --do_train the default is --input_file.",
-  )
-  best_metric: str | None = option(
-    None,
-    "With --eval_steps: the metric on --eval_file of the best checkpoint; by "
-    "default the last checkpoint is kept.",
-    choices=(
-      *("mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"),
-      *("rss_loss", "rss_accuracy"),
-    ),
-  )
-
-
-_EVAL_FILE, _BEST_METRIC = OptionFlags(_Options)
-_STEPS = OptionFlags(PretrainingRunOptions)
-_TRAINING = OptionFlags(PretrainingOptions)
-_SEQUENCES = pretraining_flags.sequence_flags()
-_TEXT = OptionFlags(TextLocation)
-_OUTPUT_DIR = model_flags.shared_flags("output_dir").output_dir
-_RUN = training_flags.run_flags()
-training_flags.encoder_flags()
-_MASKING = pretraining_flags.masking_flags()
+_EVAL_FILE = flags.DEFINE_string(
+  "eval_file",
+  None,
+  "Held-out text for --do_eval and --eval_steps, in the format of "
+  "--input_file; without --do_train the default is --input_file.",
+)
+_BEST_METRIC = flags.DEFINE_enum(
+  "best_metric",
+  None,
+  [
+    *("mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"),
+    *("rss_loss", "rss_accuracy"),
+  ],
+  "With --eval_steps: the metric on --eval_file of the best checkpoint; by "
+  "default the last checkpoint is kept.",
+)
+define_flags(PretrainingRunOptions)
+_TRAINING = define_flags(PretrainingOptions)
+_MAX_SEQ_LENGTH = pretraining_flags.define_length_flag()
+define_flags(TextLocation)
+(_OUTPUT_DIR,) = model_flags.define_shared_flags("output_dir")
+_DRY_RUN, _MEMORY_GB = training_flags.define_run_flags()
+training_flags.define_encoder_flags()
+_MASKING = pretraining_flags.define_masking_flags()
 
 
 @program.entry_point
 def run(argv):
-  _check_flags()
+  steps = read_flags(PretrainingRunOptions)
+  _check_flags(steps)
   training_flags.report_unused_flags()
   program.import_tensorflow()
   from bert_span.jobs import run_pretraining
 
   arguments = training_flags.run_arguments()
-  if not _STEPS.do_train.value:
+  if not steps.do_train:
     trained = run_pretraining.trained_source(_OUTPUT_DIR.value)
     if not trained:
       training_flags.check_encoder_flags(needs_model=True)
@@ -66,25 +65,27 @@ def run(argv):
   if eval_file:
     eval_text = {"files": eval_file, "dataset": None}
   run_of_flags = run_pretraining.PretrainingRun(
-    **_STEPS.values(),
-    **_SEQUENCES.values(),
+    **vars(steps),
     **arguments,
+    max_seq_length=_MAX_SEQ_LENGTH.value,
     output_dir=_OUTPUT_DIR.value,
     masking=pretraining_flags.masking_options(),
-    options=_TRAINING.options(execution=training_flags.execution_options()),
-    text=_TEXT.options(),
-    eval_text=_TEXT.options(**eval_text),
+    options=read_flags(
+      PretrainingOptions, execution=training_flags.execution_options()
+    ),
+    text=read_flags(TextLocation),
+    eval_text=read_flags(TextLocation, **eval_text),
     selection=training_flags.selection_options(_BEST_METRIC.value),
   )
-  if _RUN.dry_run.value:
-    run_pretraining.print_dry_run(run_of_flags, _RUN.memory_gb.value)
+  if _DRY_RUN.value:
+    run_pretraining.print_dry_run(run_of_flags, _MEMORY_GB.value)
   else:
     run_pretraining.run_pretraining(run_of_flags)
 
 
-def _check_flags():
+def _check_flags(steps):
   """Checks the relations of the flags, before anything is loaded."""
-  steps, eval_file = _STEPS.options(), _EVAL_FILE.value
+  eval_file = _EVAL_FILE.value
   if not (steps.do_train or steps.do_eval):
     raise ValueError("Give --do_train or --do_eval.")
   program.require(_OUTPUT_DIR)

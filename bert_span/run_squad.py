@@ -14,50 +14,50 @@ Hugging Face directory or a model of this package.
 
 import os
 
+from absl import flags
+
 from bert_span.cli import model_flags, program, training_flags
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.jobs.training_options import SquadRunOptions
-from bert_span.options.fields import INT32_MAX, option
+from bert_span.jobs.options import SquadRunOptions
+from bert_span.options.fields import INT32_MAX
 
-
-class _Options:
-  best_metric: str = option(
-    "f1",
-    "With --eval_steps: the metric on --predict_file of the best checkpoint; "
-    "the last two, of all spans of an answer, are for --head=bio.",
-    choices=("f1", "exact_match", "exact_match_f1", "overlap_f1"),
-  )
-  length_buckets: str = option(
-    "32",
-    "Batches hold windows of similar length and are padded to a multiple of "
-    "this, in WordPieces; none pads to --max_seq_length, as run_squad.",
-  )
-
-
-_BEST_METRIC, _LENGTH_BUCKETS = OptionFlags(_Options)
-_STEPS = OptionFlags(SquadRunOptions)
-_FINE_TUNING = OptionFlags(FineTuningOptions)
-_DATA = training_flags.data_flags()
-_SHARED = model_flags.shared_flags(
-  "output_dir", "predict_file", "predict_batch_size", "no_span"
+_BEST_METRIC = flags.DEFINE_enum(
+  "best_metric",
+  "f1",
+  ["f1", "exact_match", "exact_match_f1", "overlap_f1"],
+  "With --eval_steps: the metric on --predict_file of the best checkpoint; the "
+  "last two, of all spans of an answer, are for --head=bio.",
 )
-_HEAD = model_flags.shared_flags("head").head
-_RUN = training_flags.run_flags()
-model_flags.answer_flags()
-training_flags.encoder_flags()
+_LENGTH_BUCKETS = flags.DEFINE_string(
+  "length_buckets",
+  "32",
+  "Batches hold windows of similar length and are padded to a multiple of "
+  "this, in WordPieces; none pads to --max_seq_length, as run_squad.",
+)
+define_flags(SquadRunOptions)
+define_flags(FineTuningOptions)
+_TRAIN_FILE, _DATASET, _ = training_flags.define_data_flags()
+_OUTPUT_DIR, _PREDICT_FILE, _BATCH_SIZE, _NO_SPAN, _HEAD = (
+  model_flags.define_shared_flags(
+    "output_dir", "predict_file", "predict_batch_size", "no_span", "head"
+  )
+)
+_DRY_RUN, _MEMORY_GB = training_flags.define_run_flags()
+model_flags.define_answer_flags()
+_ENCODER = training_flags.define_encoder_flags()
 
 
 @program.entry_point
 def run(argv):
-  fine_tuning_options = _checked_options()
+  steps = read_flags(SquadRunOptions)
+  fine_tuning_options = _checked_options(steps)
   training_flags.report_unused_flags()
   program.import_tensorflow()
   saved = {}  # Of the model that predicts.
-  if not _STEPS.do_train.value:
-    trained = os.path.join(_SHARED.output_dir.value, "model")
-    preset = training_flags.encoder_flags().preset.value
-    saved = model_flags.saved_config(trained, preset)
+  if not steps.do_train:
+    trained = os.path.join(_OUTPUT_DIR.value, "model")
+    saved = model_flags.saved_config(trained, _ENCODER.preset.value)
   kind = model_flags.find_extractor_class({} if _HEAD.present else saved)
   model_flags.check_no_span(kind)
   selection = training_flags.selection_options(_BEST_METRIC.value)
@@ -70,33 +70,40 @@ def run(argv):
   from bert_span.jobs import run_squad
 
   run_of_flags = run_squad.SquadRun(
-    **_STEPS.values(),
-    **_SHARED.values(),
+    **vars(steps),
     **training_flags.run_arguments(),
+    output_dir=_OUTPUT_DIR.value,
     window_options=model_flags.window_options(),
     decoder_options=model_flags.decoder_options(_calibration(saved), kind),
     fine_tuning_options=fine_tuning_options,
     extractor_class=kind,
-    train_file=_DATA.train_file.value,
+    train_file=_TRAIN_FILE.value,
     train_dataset=training_flags.dataset_split("train"),
+    predict_file=_PREDICT_FILE.value,
     predict_dataset=training_flags.dataset_split("validation"),
+    predict_batch_size=_BATCH_SIZE.value,
+    no_span=_NO_SPAN.value,
     selection=selection,
   )
-  if _RUN.dry_run.value:
-    run_squad.print_dry_run(run_of_flags, _RUN.memory_gb.value)
+  if _DRY_RUN.value:
+    run_squad.print_dry_run(run_of_flags, _MEMORY_GB.value)
   else:
     run_squad.run_squad(run_of_flags)
 
 
-def _checked_options():
+def _checked_options(steps):
   """Checks the flags, before TensorFlow; returns the `FineTuningOptions`."""
-  steps = _STEPS.options()
+  options = read_flags(
+    FineTuningOptions,
+    length_bucket=_length_bucket(),
+    execution=training_flags.execution_options(),
+  )
   asks = steps.do_predict or steps.do_eval
-  dataset, train_file = _DATA.dataset.value, _DATA.train_file.value
-  has_questions = _SHARED.predict_file.value or dataset
+  dataset, train_file = _DATASET.value, _TRAIN_FILE.value
+  has_questions = _PREDICT_FILE.value or dataset
   if not (steps.do_train or asks):
     raise ValueError("Give --do_train, --do_predict or --do_eval.")
-  program.require(_SHARED.output_dir)
+  program.require(_OUTPUT_DIR)
   if steps.do_train and not (train_file or dataset or steps.train_records):
     raise ValueError(
       "--do_train needs --train_file, --dataset or --train_records."
@@ -105,7 +112,7 @@ def _checked_options():
     raise ValueError(
       "--do_predict and --do_eval need --predict_file or --dataset."
     )
-  if dataset and (train_file or _SHARED.predict_file.value):
+  if dataset and (train_file or _PREDICT_FILE.value):
     raise ValueError(
       "--dataset replaces --train_file and --predict_file: give either."
     )
@@ -113,7 +120,7 @@ def _checked_options():
     training_flags.check_encoder_flags(needs_model=steps.do_train)
   training_flags.check_run_flags(
     steps.do_train,
-    _FINE_TUNING.train_batch_size.value,
+    options.train_batch_size,
     _BEST_METRIC.value,
     None if has_questions else "--predict_file or --dataset",
   )
@@ -121,9 +128,6 @@ def _checked_options():
   if steps.num_seeds > 1 and not does_all:
     raise ValueError("--num_seeds needs --do_train, --do_predict, --do_eval.")
   model_flags.window_options()  # Checks the lengths.
-  options = _FINE_TUNING.options(
-    length_bucket=_length_bucket(), execution=training_flags.execution_options()
-  )
   has_steps = options.learning_rate and options.num_train_epochs
   if steps.do_train and not has_steps:
     raise ValueError(

@@ -9,36 +9,33 @@ shows a page that runs a .tflite file in the browser; the server only gives out
 the files. Both are for trying out: production wants TensorFlow Serving.
 """
 
+from absl import flags
+
 from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import OptionFlags
-from bert_span.options.fields import option
+from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.serving.options import ServerOptions
 
-
-class _Options:
-  web: bool = option(
-    False, "Whether to run --tflite in the browser instead of --model."
-  )
-  tflite: str | None = option(
-    None, "File of export_tflite, of a fixed length, for --web."
-  )
-  litert: str = option(
-    "node_modules/@litertjs",
-    "Folder of LiteRT.js, which npm install @litertjs/core makes, for --web.",
-  )
-
-
-_MODEL = model_flags.model_flag()
-_WEB, _TFLITE, _LITERT = OptionFlags(_Options)
-_SERVER = OptionFlags(ServerOptions)
-model_flags.extractor_flags()
+_MODEL = model_flags.define_model_flag()
+_WEB = flags.DEFINE_bool(
+  "web", False, "Whether to run --tflite in the browser instead of --model."
+)
+_TFLITE = flags.DEFINE_string(
+  "tflite", None, "File of export_tflite, of a fixed length, for --web."
+)
+_LITERT = flags.DEFINE_string(
+  "litert",
+  "node_modules/@litertjs",
+  "Folder of LiteRT.js, which npm install @litertjs/core makes, for --web.",
+)
+define_flags(ServerOptions)
+model_flags.define_extractor_flags()
 
 
 @program.entry_point(log_level="3")
 def run(argv):
   program.require_one(_MODEL, _WEB)
   program.check_extra("serve", "starlette", "uvicorn")
-  server = _SERVER.options()
+  server = read_flags(ServerOptions)
   if _WEB.value:
     program.require(_TFLITE)
   else:

@@ -11,55 +11,56 @@ is run before it gets its name: its ops must be builtin ops (with
 answers those of the model. docs/tflite.md describes how to use it.
 """
 
+from absl import flags
+
 from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import OptionFlags
-from bert_span.options.fields import option
+from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 
-
-class _Options:
-  path: str | None = option(
-    None, "File to write; its name ends with .tflite.", flag="output"
-  )
-  evaluate_file: str | None = option(
-    None,
-    "SQuAD JSON file to score the model and the file on with the official "
-    "metrics.",
-  )
-  test_vectors: str | None = option(
-    None,
-    "File to write 100 questions to, with tokens, windows, logits and answers, "
-    "for a runner in another language to be compared with.",
-  )
-
-
-_MODEL = model_flags.model_flag()
-_FILES = OptionFlags(_Options)
-_OPTIONS, _INFO = OptionFlags(TFLiteOptions), OptionFlags(ModelInfo)
-model_flags.extractor_flags()
+_MODEL = model_flags.define_model_flag()
+_OUTPUT = flags.DEFINE_string(
+  "output", None, "File to write; its name ends with .tflite."
+)
+_EVALUATE_FILE = flags.DEFINE_string(
+  "evaluate_file",
+  None,
+  "SQuAD JSON file to score the model and the file on with the official "
+  "metrics.",
+)
+_TEST_VECTORS = flags.DEFINE_string(
+  "test_vectors",
+  None,
+  "File to write 100 questions to, with tokens, windows, logits and answers, "
+  "for a runner in another language to be compared with.",
+)
+_OPTIONS = define_flags(TFLiteOptions)
+define_flags(ModelInfo)
+model_flags.define_extractor_flags()
 
 
 @program.entry_point
 @program.exit_on_sigterm()
 def run(argv):
-  program.require(_MODEL, _FILES.path)
-  path = _FILES.path.value
+  program.require(_MODEL, _OUTPUT)
+  path = _OUTPUT.value
   if not path.endswith(".tflite") or "://" in path:
     raise ValueError(
       f"--output={path} must be a local path, ending in .tflite."
     )
-  if not _FILES.evaluate_file.value:
+  if not _EVALUATE_FILE.value:
     program.forbid([_OPTIONS.max_f1_drop], "needs --evaluate_file")
   if _OPTIONS.with_tokenizer.value:
     # Tokens, windows and logits are inside the file.
-    program.forbid([_FILES.test_vectors], "contradicts --with_tokenizer")
+    program.forbid([_TEST_VECTORS], "contradicts --with_tokenizer")
   extractor_options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import export_tflite
 
   export_tflite.export_model(
     _MODEL.value,
-    tflite_options=_OPTIONS.options(info=_INFO.options()),
-    **_FILES.values(),
+    path,
+    evaluate_file=_EVALUATE_FILE.value,
+    test_vectors=_TEST_VECTORS.value,
+    tflite_options=read_flags(TFLiteOptions, info=read_flags(ModelInfo)),
     **extractor_options,
   )
 

@@ -10,7 +10,6 @@ import pytest
 # As program.run_program does: both sides of a comparison compute alike.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
-# Chooses Keras' backend, too, before any test imports Keras.
 from browser import find_browser, open_browser
 from model_server import ModelServer, running
 from squad_runs import write_squad_files

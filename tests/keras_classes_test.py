@@ -1,12 +1,8 @@
 """Keras files with the package's classes, loaded without custom_objects."""
 
-import importlib
-import re
-
 import keras
 import numpy as np
 import pytest
-from programs import run_python
 from tiny_encoder import INPUTS, tiny_config
 from tiny_extractor import VOCABULARY, shared_extractor
 
@@ -17,44 +13,10 @@ from bert_span import (
   PretrainingModel,
   WindowOptions,
 )
-from bert_span.keras_backend import KERAS_CLASSES, announce_classes
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import build_encoder, encoder_config
 
 _WINDOWS = {"options": WindowOptions(32, 8, 8), "pad_to_max": True}
-_LOAD = """
-import bert_span, sys
-import numpy as np
-assert "tensorflow" not in sys.modules
-import keras
-for head in ("span", "bio"):
-  model = keras.saving.load_model(f"{sys.argv[1]}/{head}.keras")
-  assert type(model) is bert_span.SpanModel
-  with np.load(f"{sys.argv[1]}/{head}.npz") as arrays:
-    inputs = {name: arrays[name] for name in model.input}
-    for name, logits in model(inputs).items():
-      np.testing.assert_array_equal(logits, arrays[name])
-print("loaded")
-"""
-
-
-@pytest.mark.large
-def test_importing_the_package_is_enough_to_load_a_model(tmp_path):
-  for kind in HEADS:
-    model = shared_extractor(kind=kind).model
-    model.save(tmp_path / f"{head.name}.keras")
-    np.savez(tmp_path / f"{head.name}.npz", **INPUTS, **model(INPUTS))
-  run = run_python("-c", _LOAD, tmp_path)
-  assert run.stdout == "loaded\n", run.stderr
-
-
-def test_names_are_announced_to_a_keras_that_is_loaded(monkeypatch):
-  classes = {}
-  monkeypatch.setattr(keras.saving, "get_custom_objects", lambda: classes)
-  announce_classes()
-  assert classes.keys() == {f"bert_span>{name}" for name in KERAS_CLASSES}
-  kind = classes["bert_span>BioHead"].from_config({"name": "bio"})
-  assert type(kind) is bert_span.BioHead
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -63,7 +25,7 @@ def test_what_kerashub_does_not_keep_survives(tmp_path, architecture):
   config = tiny_config(
     architecture=architecture, attention_dropout=0.3, **changes
   )
-  model = bert_span.SpanModel(build_encoder(config), bert_span.SpanHead())
+  model = bert_span.SpanExtractor(build_encoder(config))
   model.save(tmp_path / "model.keras")
   loaded = keras.saving.load_model(tmp_path / "model.keras")
   assert encoder_config(loaded.backbone) == encoder_config(model.backbone)
@@ -73,7 +35,7 @@ def test_what_kerashub_does_not_keep_survives(tmp_path, architecture):
 
 
 def test_a_pretraining_model_is_loaded_with_its_heads(tmp_path):
-  model = PretrainingModel(shared_extractor().model.backbone)
+  model = PretrainingModel(shared_extractor().backbone)
   model.save(tmp_path / "model.keras")
   loaded = keras.saving.load_model(tmp_path / "model.keras")
   assert type(loaded) is PretrainingModel
@@ -90,7 +52,6 @@ def test_a_pretraining_model_is_loaded_with_its_heads(tmp_path):
     ("BioLoss", {"class_weights": [1.0, 2.0, 3.0]}),
     ("WordPieceTokenizer", {"vocabulary": VOCABULARY, "do_lower_case": False}),
     ("SlidingWindows", {**_WINDOWS, "cls_id": 2, "sep_id": 3}),
-    ("AnswerPositions", {}),
     ("SpanPreprocessor", {"vocabulary": VOCABULARY, **_WINDOWS}),
     ("SpanDecoder", {"options": DecoderOptions(n_best_size=3)}),
     ("BioDecoder", {"options": BioDecoderOptions("greedy", 0.25)}),
@@ -98,8 +59,6 @@ def test_a_pretraining_model_is_loaded_with_its_heads(tmp_path):
     ("WarmupLinearDecay", {"learning_rate": 0.5, "num_train_steps": 4}),
     ("MaskedLmHead", {"hidden_dim": 4, "vocabulary_size": 9}),
     ("SpanBoundaryHead", {"hidden_dim": 4, "vocabulary_size": 9}),
-    ("PredictionTransform", {"hidden_dim": 4}),
-    ("TiedOutput", {"vocabulary_size": 9}),
   ],
 )
 def test_an_object_is_made_again_from_what_keras_writes(name, arguments):
@@ -110,17 +69,3 @@ def test_an_object_is_made_again_from_what_keras_writes(name, arguments):
   assert again.get_config() == made.get_config()
   if "options" in arguments:
     assert again.options == arguments["options"]
-
-
-def test_every_registered_class_is_announced(repository):
-  pattern = (
-    r'^@keras\.saving\.register_keras_serializable\(package="bert_span"\)\n'
-    r"class (\w+)"
-  )
-  registered = set()
-  for path in (repository / "bert_span").rglob("*.py"):
-    registered |= {*re.findall(pattern, path.read_text("utf-8"), re.M)}
-  assert registered == KERAS_CLASSES.keys()
-  for name, module in KERAS_CLASSES.items():
-    found = getattr(importlib.import_module(module), name)
-    assert keras.saving.get_registered_name(found) == f"bert_span>{name}"

@@ -16,14 +16,15 @@ import sys
 from typing import NamedTuple
 
 from bert_span.answers.decoding.predictions import as_original_without_span
+from bert_span.options.messages import shortened
 from bert_span.storage.atomic_file import (
   json_text,
   open_atomically,
   write_files,
   write_lines,
 )
-from bert_span.storage.files import read_json_object
-from bert_span.storage.json_fields import encodable, is_kind, shortened
+from bert_span.storage.files import encodable, read_json_object
+from bert_span.storage.json_fields import is_kind
 from bert_span.storage.log import log_line
 
 PREDICTIONS_FILE = "predictions.json"

@@ -14,7 +14,7 @@ from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.extractors.columns import TABLES
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import SquadExample
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable
 
 # A model that cannot answer this is what fails, and not a question.
 _PROBE = SquadExample("probe", "Who came?", "John Smith came.")

@@ -10,10 +10,11 @@ import os
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 
+from bert_span.options.messages import shortened
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import load_squad_json, parse_squad
 from bert_span.storage import files
-from bert_span.storage.json_fields import FieldErrors, is_kind, shortened
+from bert_span.storage.json_fields import FieldErrors, is_kind
 from bert_span.storage.record_files import serialized_records
 
 NAMES = ("id", "question", "context")

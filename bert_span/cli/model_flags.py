@@ -3,10 +3,12 @@
 A flag is defined when a program asks for it.
 """
 
+import dataclasses
+
 from absl import flags
 
 from bert_span.answers.decoding.options import BioDecoderOptions, DecoderOptions
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags, flags_of, read_flags
 from bert_span.cli.program import forbid, import_tensorflow
 from bert_span.options.fields import option
 from bert_span.presets.encoder_source import EncoderSource
@@ -15,9 +17,8 @@ from bert_span.text.options import WindowOptions
 flags.disclaim_key_flags()
 
 
-class _SharedOptions(EncoderSource, DecoderOptions):
-  """Options of several programs, and some of models and answers."""
-
+@dataclasses.dataclass(frozen=True)
+class _SharedOptions:
   predict_file: str | None = option(
     None, "SQuAD JSON file with the questions to answer or to score."
   )
@@ -54,13 +55,13 @@ class _SharedOptions(EncoderSource, DecoderOptions):
   )
 
 
-def shared_flags(*names, **defaults):
-  """Returns the `OptionFlags` of some fields of `_SharedOptions`."""
-  return OptionFlags(_SharedOptions, names, **defaults)
+def define_shared_flags(*names):
+  """Defines some of the flags above; returns their FlagHolders in order."""
+  return define_flags(_SharedOptions, *names)
 
 
-def model_flag(note=""):
-  """Returns --model; `note` ends its help."""
+def define_model_flag(note=""):
+  """Defines --model; `note` ends its help."""
   return flags.DEFINE_string(
     "model",
     None,
@@ -70,23 +71,34 @@ def model_flag(note=""):
   )
 
 
-def vocabulary_flags():
-  """Returns --vocab_file and --do_lower_case."""
-  return shared_flags("vocab_file", "do_lower_case", do_lower_case=True)
+def define_verify_flag():
+  """Defines --verify."""
+  return define_flags(EncoderSource, "verify")[0]
 
 
-def answer_flags():
-  """Returns all flags that an exported model fixes: windows, decoding, head."""
+def define_version_2_flag():
+  """Defines --version_2_with_negative."""
+  return define_flags(DecoderOptions, "version_2_with_negative")[0]
+
+
+def define_vocabulary_flags():
+  """Defines --vocab_file and --do_lower_case."""
+  names = "vocab_file", "do_lower_case"
+  return define_flags(EncoderSource, *names, do_lower_case=True)
+
+
+def define_answer_flags():
+  """Defines what an exported model fixes: windows, decoding and head."""
   kinds = (WindowOptions, DecoderOptions, BioDecoderOptions)
   return [
-    *(f for kind in kinds for f in OptionFlags(kind)),
-    *shared_flags("head"),
+    *(holder for kind in kinds for holder in define_flags(kind)),
+    *define_shared_flags("head"),
   ]
 
 
-def extractor_flags():
-  """Returns the flags of `extractor_options`."""
-  return [*answer_flags(), *shared_flags("verify")]
+def define_extractor_flags():
+  """Defines the flags of `extractor_options`."""
+  return [*define_answer_flags(), define_verify_flag()]
 
 
 def extractor_options(model):
@@ -99,42 +111,40 @@ def extractor_options(model):
   read = tflite_file.read_span_config if is_tflite else saved_config
   saved = read(model)
   kind = find_extractor_class(saved)
-  allowed = {holder.name for holder in _decoder_flags(kind)}
+  allowed = {flag.name for flag in flags_of(kind.decoder_class.options_type)}
   for name, other in extractor_classes().items():
+    others = flags_of(other.decoder_class.options_type)
     forbid(
-      [flag for flag in _decoder_flags(other) if flag.name not in allowed],
+      [flag for flag in others if flag.name not in allowed],
       f"is for a {name} head, and the model has a {kind.head_name} head",
     )
   return {
     "window_options": window_options(saved),
     "decoder_options": decoder_options(saved, kind),
-    **shared_flags("verify").values(),
+    "verify": flags.FLAGS.verify,
   }
 
 
 def window_options(saved=None):
   """Returns `WindowOptions`; `saved` has those not on the command line."""
-  return OptionFlags(WindowOptions).options((saved or {}).get("window"))
+  return read_flags(WindowOptions, (saved or {}).get("window"))
 
 
 def decoder_options(saved, kind):
   """Returns the options of an `Extractor` class, see `window_options`."""
-  return _decoder_flags(kind).options((saved or {}).get("decoder"))
-
-
-def _decoder_flags(kind):
-  return OptionFlags(kind.decoder_class.options_type)
+  options_type = kind.decoder_class.options_type
+  return read_flags(options_type, (saved or {}).get("decoder"))
 
 
 def find_extractor_class(saved=None):
   """Returns the `Extractor` class of a model, of --head for a new one."""
   from bert_span.extractors.extractor import extractor_class
 
-  holder = shared_flags("head").head
-  name = saved["head"] if saved else holder.value
-  if holder.present and holder.value != name:
+  flag = flags.FLAGS["head"]
+  name = saved["head"] if saved else flag.value
+  if flag.present and flag.value != name:
     raise ValueError(
-      f"--head={holder.value}: the model has a {name} head. Omit the flag."
+      f"--head={flag.value}: the model has a {name} head. Omit the flag."
     )
   return extractor_class(name)
 
@@ -149,7 +159,7 @@ def saved_config(*models):
 
 def check_no_span(kind):
   """Checks that --no_span=original is for a head that run_squad has."""
-  value = shared_flags("no_span").no_span.value
+  value = flags.FLAGS.no_span
   if value not in kind.no_span_choices:
     raise ValueError(f"--no_span={value} is for --head=span. Omit the flag.")
 

@@ -1,6 +1,6 @@
 """absl flags of option dataclasses, see bert_span/options/fields.py."""
 
-import dataclasses
+import collections
 import typing
 
 from absl import flags
@@ -15,57 +15,66 @@ from bert_span.options.fields import (
 # --help lists them as flags of the program, not of this module.
 flags.disclaim_key_flags()
 
-_HOLDERS = {}
 
+def define_flags(options_type, *names, **defaults):
+  """Defines the flags of an option dataclass; returns their FlagHolders.
 
-class OptionFlags:
-  """The flags of an option dataclass; an attribute is the holder of a flag.
+  Two dataclasses may have an option with the same flag: the first defines it.
 
-  Two dataclasses with an option of the same flag share the flag. `names` are
-  the options that have a flag, None for all; `defaults` replace theirs.
+  Args:
+    options_type: a dataclass.
+    names: its options that get a flag; all by default.
+    defaults: defaults of flags that replace those of the dataclass.
+
+  Returns:
+    A named tuple of FlagHolders by the names of the options.
   """
+  fields = _fields_with_flags(options_type)
+  holders = {
+    name: _define(fields[name], defaults.get(name, fields[name].default))
+    for name in names or fields
+  }
+  return collections.namedtuple("Holders", holders)(**holders)
 
-  def __init__(self, options_type, names=None, **defaults):
-    if "__dataclass_fields__" not in vars(options_type):
-      options_type = dataclasses.dataclass(frozen=True)(options_type)
-    self._type = options_type
-    self._fields = {
-      field.name: field
-      for field in option_fields(options_type)
-      if field.metadata["flag"] is not False
-      and (names is None or field.name in names)
-    }
-    self._holders = {
-      name: _define(field, defaults.get(name, field.default))
-      for name, field in self._fields.items()
-    }
-    vars(self).update(self._holders)
 
-  def __iter__(self):
-    return iter(self._holders.values())
+def read_flags(options_type, saved=None, **others):
+  """Returns an option dataclass of the values on the command line.
 
-  def values(self, saved=None):
-    """Returns a dict; flags that are not given are `saved` or the defaults."""
-    values = {
-      name: _converted(self._fields[name], holder.value)
-      for name, holder in self._holders.items()
-    }
-    for name in values.keys() & (saved or {}).keys():
-      if not self._holders[name].present:
-        values[name] = saved[name]
-    return values
+  Args:
+    options_type: a dataclass whose flags are all defined.
+    saved: dict of options that replace the defaults of flags.
+    others: options that replace flags, or have none.
+  """
+  values = {}
+  for name, field in _fields_with_flags(options_type).items():
+    flag = flags.FLAGS[_flag_name(field)]
+    values[name] = _converted(field, flag.value)
+    if not flag.present and name in (saved or {}):
+      values[name] = saved[name]
+  return options_type(**{**values, **others})
 
-  def options(self, saved=None, **others):
-    """Returns the dataclass of `values`; `others` replace and add options."""
-    return self._type(**{**self.values(saved), **others})
+
+def flags_of(options_type):
+  """Returns the absl Flags of an option dataclass, which are defined."""
+  fields = _fields_with_flags(options_type).values()
+  return [flags.FLAGS[_flag_name(field)] for field in fields]
+
+
+def _fields_with_flags(options_type):
+  fields = option_fields(options_type)
+  return {f.name: f for f in fields if f.metadata["flag"] is not False}
+
+
+def _flag_name(field):
+  return field.metadata["flag"] or field.name
 
 
 def _define(field, default):
   """Defines the flag of a field, or finds it; returns its FlagHolder."""
   rules, (kind, _) = field.metadata, option_type(field)
-  name, text = rules["flag"] or field.name, rules["help"]
-  if name in _HOLDERS:
-    return _HOLDERS[name]
+  name, text = _flag_name(field), rules["help"]
+  if name in flags.FLAGS:
+    return flags.FlagHolder(flags.FLAGS, flags.FLAGS[name])
   default = None if default is REQUIRED else default
   if rules["choices"]:
     holder = flags.DEFINE_enum(name, default, rules["choices"], text)
@@ -79,7 +88,6 @@ def _define(field, default):
     define = flags.DEFINE_bool if kind is bool else flags.DEFINE_string
     holder = define(name, default, text)
   flags.register_validator(name, lambda value: _checked(field, value))
-  _HOLDERS[name] = holder
   return holder
 
 

@@ -4,57 +4,61 @@ import dataclasses
 
 from absl import flags
 
-from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import OptionFlags
-from bert_span.options.fields import option
+from bert_span.cli import program
+from bert_span.cli.model_flags import define_vocabulary_flags
+from bert_span.cli.option_flags import define_flags, read_flags
+from bert_span.options.fields import INT32_MAX
 from bert_span.pretraining.options import MaskingOptions, TextLocation
 
 flags.disclaim_key_flags()
 
 
-class _SequenceOptions:
-  max_seq_length: int = option(
+def define_length_flag():
+  """Defines --max_seq_length."""
+  return flags.DEFINE_integer(
+    "max_seq_length",
     128,
     "Length of a sequence in WordPieces, [CLS] and [SEP] included.",
-    minimum=3,
-    maximum=1_000_000,
-  )
-  dupe_factor: int = option(
-    10, "Number of copies of the text, each masked anew.", minimum=1
+    lower_bound=3,
+    upper_bound=1_000_000,
   )
 
 
-def sequence_flags(*names):
-  """Returns --max_seq_length and the flags of other `_SequenceOptions`."""
-  return OptionFlags(_SequenceOptions, ["max_seq_length", *names])
+def define_copies_flag():
+  """Defines --dupe_factor."""
+  return flags.DEFINE_integer(
+    "dupe_factor",
+    10,
+    "Number of copies of the text, each masked anew.",
+    lower_bound=1,
+    upper_bound=INT32_MAX,
+  )
 
 
-def masking_flags():
-  """Returns the flags of `MaskingOptions`."""
-  options = OptionFlags(MaskingOptions)
-  if "max_predictions_per_seq" not in flags.FLAGS:
-    flags.DEFINE_alias("max_predictions_per_seq", "max_predictions")
-  return options
+def define_masking_flags():
+  """Defines the flags of `MaskingOptions`."""
+  holders = define_flags(MaskingOptions)
+  flags.DEFINE_alias("max_predictions_per_seq", "max_predictions")
+  return holders
 
 
-def define_masked_text_flags(*names):
+def define_masked_text_flags():
   """Defines the flags of `masked_text`."""
-  model_flags.vocabulary_flags()
-  OptionFlags(TextLocation)
-  sequence_flags(*names)
-  masking_flags()
+  define_vocabulary_flags()
+  define_flags(TextLocation)
+  define_length_flag()
+  define_masking_flags()
 
 
 def check_text_flags():
   """Checks that the text is named, and once."""
-  values = OptionFlags(TextLocation)
-  program.require_one(values.files, values.dataset)
+  program.require_one(flags.FLAGS["input_file"], flags.FLAGS["dataset"])
 
 
 def masking_options():
   """Returns the `MaskingOptions` of the flags, with max_predictions."""
-  options = masking_flags().options()
-  length = sequence_flags().max_seq_length.value
+  options = read_flags(MaskingOptions)
+  length = flags.FLAGS.max_seq_length
   # Without [CLS] and [SEP].
   most = options.max_predictions or options.budget(length - 2)
   if most > length:
@@ -64,14 +68,14 @@ def masking_options():
   return dataclasses.replace(options, max_predictions=most)
 
 
-def masked_text(*names):
-  """Returns the arguments of `open_text` of the jobs, and `sequence_flags`."""
-  vocabulary = model_flags.vocabulary_flags()
+def masked_text():
+  """Returns the arguments of `open_text` of the jobs."""
   check_text_flags()
-  program.require(vocabulary.vocab_file)
+  program.require(flags.FLAGS["vocab_file"])
   return {
-    "text": OptionFlags(TextLocation).options(),
-    **vocabulary.values(),
+    "text": read_flags(TextLocation),
+    "vocab_file": flags.FLAGS.vocab_file,
+    "do_lower_case": flags.FLAGS.do_lower_case,
+    "max_seq_length": flags.FLAGS.max_seq_length,
     "options": masking_options(),
-    **sequence_flags(*names).values(),
   }

@@ -14,9 +14,11 @@ import tempfile
 
 from absl import app, flags, logging
 
-from bert_span.answers.prediction_files import FILES
-from bert_span.keras_backend import BackendError, ensure_tensorflow_backend
+from bert_span.keras_backend import ensure_tensorflow_backend
 from bert_span.training.callbacks import Preempted
+
+# How the names of flags end that name files or folders.
+_PATH_FLAGS = ("_file", "_dir", "model", "input", "output")
 
 # The errors of tf.errors that files, storage, memory or other machines cause.
 # Their messages say what a user needs; any other error is a bug.
@@ -49,7 +51,6 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
         words = " ".join(argv[1:])
         raise ValueError(f"unknown arguments {words}; a flag begins with --.")
       _check_output_files(argv[1:])
-      ensure_tensorflow_backend()
       if not flags.FLAGS["verbosity"].present:
         logging.set_verbosity(logging.WARNING)  # No notes on single files.
       return main(argv)
@@ -70,7 +71,6 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
       print(f"FATAL Flags parsing error: {error}\n{remedy}", file=sys.stderr)
       sys.exit(1)
 
-  _open_closed_streams()
   module = main.__module__
   if module != "__main__":
     # Lets --help describe a program that an installed command has started.
@@ -89,7 +89,7 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
     finally:
       sys.stdout.flush()
   except OSError as error:
-    # Python would fail again at its end.
+    # Python fails again at its end: two lines, and status 120.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if not isinstance(error, BrokenPipeError):  # `| head` has stopped reading.
       print(f"Standard output: {error}", file=sys.stderr)
@@ -103,13 +103,16 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
 def import_tensorflow():
   """Imports TensorFlow and Keras, which takes seconds: check flags before."""
   if "keras" in sys.modules:
+    ensure_tensorflow_backend()
     return
-  gc.disable()  # It ignores the imported objects afterwards.
-  # Keras imports matplotlib if it can; this takes a second.
+  # Of the 10 s of processor time of `ask`, without a garbage collector here
+  # and without what it would look through afterwards: 1.5 s. Keras imports
+  # matplotlib, if it is installed, and does not use it: 0.6 s.
+  gc.disable()
   hides_matplotlib = sys.modules.setdefault("matplotlib", None) is None
   try:
     with _stderr_kept_back():
-      import keras  # noqa: F401 -- not before the flags are checked
+      ensure_tensorflow_backend()
   finally:
     if hides_matplotlib:
       del sys.modules["matplotlib"]
@@ -119,7 +122,10 @@ def import_tensorflow():
 
 @contextlib.contextmanager
 def _stderr_kept_back():
-  """Prints standard error only after an error: notes cannot be turned off."""
+  """Prints standard error only after an error.
+
+  TensorFlow writes six lines of notes there, before it reads its log level.
+  """
   sys.stderr.flush()
   stderr = os.dup(2)
   with tempfile.TemporaryFile() as kept:
@@ -136,55 +142,42 @@ def _stderr_kept_back():
       os.close(stderr)
 
 
-def _open_closed_streams():
-  """Opens /dev/null for closed streams: the next file would get its number."""
-  for number, name in enumerate(("stdin", "stdout", "stderr")):
-    if getattr(sys, name) is None:
-      descriptor = os.open(os.devnull, os.O_RDWR)
-      if descriptor != number:
-        os.dup2(descriptor, number)
-        os.close(descriptor)
-      mode = "w" if number else "r"
-      setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: SIM115
-
-
 def _check_output_files(words):
   """Checks that no output is also an input, a flag or one of words."""
-  given = _given_paths()
-  outputs = {
-    os.path.realpath(path): f"--output_file={path}"
-    for path in given.pop("output_file", ())
-  }
-  for folder in given.pop("output_dir", ()):
-    for name in FILES:
-      path = os.path.join(folder, name)
-      outputs[os.path.realpath(path)] = f"{path} of --output_dir"
-  for name, paths in {**given, "": words}.items():
-    for path in (path for pattern in paths for path in glob.glob(pattern)):
-      output = outputs.get(os.path.realpath(path))
-      flag = f"--{name}=" if name else ""
-      if output:
-        raise ValueError(
-          f"{output} is also the input {flag}{path}. Give another path."
-        )
+  from bert_span.answers.prediction_files import FILES  # NumPy: not for --help.
+
+  outputs, inputs = {}, [("", word) for word in words]
+  for name, path in _given_paths():
+    if name == "output_file":
+      outputs[os.path.realpath(path)] = f"--output_file={path}"
+    elif name == "output_dir":
+      for file in FILES:
+        file = os.path.join(path, file)
+        outputs[os.path.realpath(file)] = f"{file} of --output_dir"
+    else:
+      inputs += [(f"--{name}=", match) for match in glob.glob(path)]
+  for flag, path in inputs:
+    output = outputs.get(os.path.realpath(path))
+    if output:
+      raise ValueError(
+        f"{output} is also the input {flag}{path}. Give another path."
+      )
 
 
 def _given_paths():
-  """Returns the strings of each flag of the command line, by its name."""
-  given = {}
+  """Yields the name of each given flag that names paths, with each path."""
   for name in flags.FLAGS:
     flag = flags.FLAGS[name]
-    values = flag.value if isinstance(flag.value, list) else [flag.value]
     # The default of --output_file is replaced, too.
-    if (flag.present or name == "output_file") and name != "flagfile":
-      strings = (value for value in values if isinstance(value, str))
-      given[name] = [path for text in strings for path in text.split(",")]
-  return given
+    is_given = flag.value and (flag.present or name == "output_file")
+    if is_given and name.endswith(_PATH_FLAGS):
+      values = flag.value if isinstance(flag.value, list) else [flag.value]
+      yield from ((name, path) for path in ",".join(values).split(","))
 
 
 def _is_user_error(error):
   """Whether the message of an error says all that the user needs."""
-  if isinstance(error, (ValueError, OSError, flags.Error, BackendError)):
+  if isinstance(error, (ValueError, OSError, flags.Error)):
     return not isinstance(error, BrokenPipeError)
   if "tensorflow" not in sys.modules:
     return False
@@ -199,12 +192,11 @@ def _explanation(error):
   text = str(error)
   if hasattr(error, "message"):  # TensorFlow's, without the place in its graph.
     text = error.message.split("\n")[0]
-  for name, paths in _given_paths().items():
-    for path in filter(None, paths):
-      if text.startswith(path) or f"'{path}'" in text:
-        is_missing = "NotFound" in type(error).__name__
-        remedy = " Give an existing path." if is_missing else ""
-        return f"--{name}: {text}.{remedy}"
+  for name, path in _given_paths():
+    if path and (text.startswith(path) or f"'{path}'" in text):
+      is_missing = "NotFound" in type(error).__name__
+      remedy = " Give an existing path." if is_missing else ""
+      return f"--{name}: {text}.{remedy}"
   return text
 
 

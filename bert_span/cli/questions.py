@@ -30,7 +30,7 @@ def read_passage(context, path):
   return context
 
 
-def read_questions():
+def enter_questions():
   """Yields the questions typed at a terminal, or the lines of a pipe."""
   if sys.stdin.isatty():
     yield from _typed_questions()

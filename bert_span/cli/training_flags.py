@@ -1,10 +1,11 @@
 """Flags of the programs that train, and the checks of their relations."""
 
+import dataclasses
 import sys
 
 from absl import flags
 
-from bert_span.cli.option_flags import OptionFlags
+from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.cli.program import forbid
 from bert_span.options.fields import option
 from bert_span.presets.encoder_source import EncoderSource
@@ -13,22 +14,8 @@ from bert_span.training import options
 flags.disclaim_key_flags()
 
 
-class _DataOptions:
-  train_file: str | None = option(None, "SQuAD JSON file to train on.")
-  dataset: str | None = option(
-    None,
-    "TensorFlow Datasets name, instead of files of questions.",
-    choices=("squad/v1.1", "squad/v2.0"),
-  )
-  data_dir: str | None = option(
-    None, "Folder of TensorFlow Datasets, for --dataset."
-  )
-
-
-class _RunOptions:
-  master: str | None = option(
-    None, "Unused: TensorFlow 2 has no sessions to connect."
-  )
+@dataclasses.dataclass(frozen=True)
+class _DryRunOptions:
   dry_run: bool = option(
     False,
     "Whether only to report steps, windows, lengths, parameters, and the "
@@ -42,14 +29,42 @@ class _RunOptions:
   )
 
 
-def encoder_flags():
-  """Returns the flags of `EncoderSource`, --do_lower_case with a default."""
-  return OptionFlags(EncoderSource, do_lower_case=True)
+def define_encoder_flags():
+  """Defines the flags of `EncoderSource`, --do_lower_case with a default."""
+  return define_flags(EncoderSource, do_lower_case=True)
+
+
+def define_data_flags():
+  """Defines --train_file, --dataset and --data_dir."""
+  return (
+    flags.DEFINE_string("train_file", None, "SQuAD JSON file to train on."),
+    flags.DEFINE_enum(
+      "dataset",
+      None,
+      ["squad/v1.1", "squad/v2.0"],
+      "TensorFlow Datasets name, instead of files of questions.",
+    ),
+    flags.DEFINE_string(
+      "data_dir", None, "Folder of TensorFlow Datasets, for --dataset."
+    ),
+  )
+
+
+def define_run_flags():
+  """Defines the flags of all trainings; returns --dry_run and --memory_gb."""
+  define_flags(options.ExecutionOptions)
+  define_flags(options.SelectionOptions)
+  # As in run_squad.
+  define_flags(options.StrategyOptions, num_tpu_cores=8)
+  flags.DEFINE_string(
+    "master", None, "Unused: TensorFlow 2 has no sessions to connect."
+  )
+  return define_flags(_DryRunOptions)
 
 
 def check_encoder_flags(needs_model):
   """Checks that the flags name one model, or none unless `needs_model`."""
-  values = encoder_flags().options()
+  values = read_flags(EncoderSource)
   is_original = values.bert_config_file or values.init_checkpoint
   if values.preset and is_original:
     raise ValueError(
@@ -68,27 +83,13 @@ def check_encoder_flags(needs_model):
 
 def encoder_source():
   """Returns the `EncoderSource` of the flags."""
-  return _only_given(encoder_flags(), "do_lower_case")
-
-
-def data_flags():
-  """Returns --train_file, --dataset, --data_dir."""
-  return OptionFlags(_DataOptions)
+  return _read_only_given(EncoderSource, "do_lower_case")
 
 
 def dataset_split(split):
   """Returns (name, split, folder) of --dataset; None without it."""
-  values = data_flags()
-  name = values.dataset.value
-  return (name, split, values.data_dir.value) if name else None
-
-
-def run_flags():
-  """Returns the flags of `_RunOptions`; defines those of all trainings."""
-  OptionFlags(options.ExecutionOptions)
-  OptionFlags(options.SelectionOptions)
-  _device_flags()
-  return OptionFlags(_RunOptions)
+  name = flags.FLAGS.dataset
+  return (name, split, flags.FLAGS.data_dir) if name else None
 
 
 def run_arguments():
@@ -102,21 +103,21 @@ def run_arguments():
 
 def execution_options():
   """Returns the `ExecutionOptions` of the flags."""
-  return OptionFlags(options.ExecutionOptions).options()
+  return read_flags(options.ExecutionOptions)
 
 
 def device_options():
   """Returns the `StrategyOptions` of the flags."""
   # Any number of cores will do unless run_squad's default is given.
-  return _only_given(_device_flags(), "num_tpu_cores")
+  return _read_only_given(options.StrategyOptions, "num_tpu_cores")
 
 
 def selection_options(best_metric):
   """Returns the `SelectionOptions` of the flags; None without --eval_steps."""
-  selection = OptionFlags(options.SelectionOptions)
-  if selection.eval_steps.value is None:
+  if flags.FLAGS.eval_steps is None:
     return None
-  return selection.options(
+  return read_flags(
+    options.SelectionOptions,
     best_metric=best_metric,
     smaller_is_better=bool(best_metric) and best_metric.endswith("loss"),
   )
@@ -124,7 +125,6 @@ def selection_options(best_metric):
 
 def check_run_flags(does_train, train_batch_size, best_metric, needs):
   """Checks relations; `needs` are what --eval_steps still needs, or None."""
-  values, selection = run_flags(), OptionFlags(options.SelectionOptions)
   execution = execution_options()
   options.check_strategy(device_options(), execution)
   if execution.accumulate_steps > train_batch_size:
@@ -132,12 +132,12 @@ def check_run_flags(does_train, train_batch_size, best_metric, needs):
       f"--accumulate_steps={execution.accumulate_steps} must be at most "
       f"--train_batch_size={train_batch_size}."
     )
-  if not values.dry_run.value:
-    forbid([values.memory_gb], "is for --dry_run")
-  evaluates = selection.eval_steps.value
+  if not flags.FLAGS.dry_run:
+    forbid([flags.FLAGS["memory_gb"]], "is for --dry_run")
+  evaluates = flags.FLAGS.eval_steps
   if not (evaluates and best_metric):
     needed = "needs --eval_steps and --best_metric"
-    forbid([selection.early_stopping_patience], needed)
+    forbid([flags.FLAGS["early_stopping_patience"]], needed)
   needs = needs if does_train else "--do_train"
   if evaluates and needs:
     raise ValueError(f"--eval_steps needs {needs}.")
@@ -155,11 +155,7 @@ def report_unused_flags():
       print(f"--{name} has no effect {where}. {flag.help}", file=sys.stderr)
 
 
-def _device_flags():
-  return OptionFlags(options.StrategyOptions, num_tpu_cores=8)
-
-
-def _only_given(values, name):
+def _read_only_given(options_type, name):
   """Returns the options of flags; one of them is None unless it is given."""
-  missing = {} if getattr(values, name).present else {name: None}
-  return values.options(**missing)
+  missing = {} if flags.FLAGS[name].present else {name: None}
+  return read_flags(options_type, **missing)

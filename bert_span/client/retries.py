@@ -9,7 +9,7 @@ import random
 import time
 
 from bert_span.options.fields import CheckedOptions, option
-from bert_span.storage.json_fields import printable
+from bert_span.options.messages import printable
 
 
 class ServingError(Exception):

@@ -4,7 +4,7 @@ import collections
 from typing import NamedTuple
 
 from bert_span.extractors.columns import SPAN_COLUMNS, TABLES
-from bert_span.storage.json_fields import shortened
+from bert_span.options.messages import shortened
 
 
 class ServedSpan(NamedTuple):

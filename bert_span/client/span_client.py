@@ -10,7 +10,7 @@ from bert_span.client.retries import (
 )
 from bert_span.client.served_answer import answer_of_row
 from bert_span.squad.example import question_pairs
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable
 
 DEFAULT_MODEL = "bert_span"
 

@@ -31,9 +31,10 @@ from bert_span.data.labelled_windows import (
   pack_windows,
 )
 from bert_span.options.fields import differences
+from bert_span.options.messages import shortened
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.files import file_sha256, read_json_object
-from bert_span.storage.json_fields import FieldErrors, shortened
+from bert_span.storage.json_fields import FieldErrors
 from bert_span.storage.log import log_line
 from bert_span.storage.record_files import (
   READ_BYTES,

@@ -7,7 +7,7 @@ from concurrent import futures
 import numpy as np
 import tensorflow as tf
 
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable
 
 # Examples that one call of the preprocessor converts, to spread its overhead.
 EXAMPLES_PER_BATCH = 64

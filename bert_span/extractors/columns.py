@@ -12,7 +12,7 @@ Entries of a list are padded with "", 0 and False to one length in a batch.
 
 import dataclasses
 
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable
 
 # The name of the column with the number of entries ends so.
 _COUNT = "count"

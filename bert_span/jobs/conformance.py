@@ -21,7 +21,7 @@ from bert_span.storage.log import log_line
 def write_conformance_report(
   goldens=None, data=None, numbers=None, output_file=None
 ):
-  """Prints the report on checks, --checks; returns whether all pass."""
+  """Prints the report on the checks; returns whether all pass."""
   by_number = {str(check.number): check for check in checks.CHECKS}
   files = sample_goldens()
   if goldens:

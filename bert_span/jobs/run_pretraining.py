@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from bert_span.jobs.dry_run import plan_devices, pretraining_lines
-from bert_span.jobs.training_options import PretrainingRunOptions, RunOptions
+from bert_span.jobs.options import PretrainingRunOptions, RunOptions
 from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.pretraining import model_files

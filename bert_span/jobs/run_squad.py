@@ -18,8 +18,8 @@ from bert_span.fine_tuning.development_set import DevelopmentSet
 from bert_span.fine_tuning.fine_tuner import train_on, training_set_of
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.jobs.dry_run import fine_tuning_lines, plan_devices
+from bert_span.jobs.options import RunOptions, SquadRunOptions
 from bert_span.jobs.seed_runs import run_seeds
-from bert_span.jobs.training_options import RunOptions, SquadRunOptions
 from bert_span.presets.selection import selection_words
 from bert_span.presets.span_config import read_span_config
 from bert_span.reporting.score_table import format_bio_scores, format_scores

@@ -13,6 +13,7 @@ import os
 import re
 import sys
 
+from bert_span.options.messages import shortened
 from bert_span.squad.example import SquadExample
 from bert_span.squad.findings import Finding, FindingKind
 from bert_span.squad.multispanqa import is_multispanqa
@@ -25,7 +26,7 @@ from bert_span.squad.reader import (
 )
 from bert_span.storage.atomic_file import open_atomically, write_lines
 from bert_span.storage.files import read_bytes
-from bert_span.storage.json_fields import FieldErrors, is_kind, shortened
+from bert_span.storage.json_fields import FieldErrors, is_kind
 
 _REPAIRED_KEYS = {
   FindingKind.ANSWER_MOVED: "answer_start",

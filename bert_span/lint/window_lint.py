@@ -5,9 +5,10 @@ import numpy as np
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.window_batches import labelled_batches
 from bert_span.lint.lint_report import summaries
+from bert_span.options.messages import shortened
 from bert_span.squad.findings import Finding, FindingKind
 from bert_span.squad.rules import with_answer_to_learn
-from bert_span.storage.json_fields import encodable, shortened
+from bert_span.storage.files import encodable
 from bert_span.text.options import WindowOptions
 from bert_span.text.windows import SlidingWindows
 

@@ -1,1 +1,1 @@
-"""Option dataclasses: default, help and bounds of each option."""
+"""Option dataclasses: default, help and bounds of each; values in messages."""

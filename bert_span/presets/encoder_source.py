@@ -4,8 +4,6 @@ import dataclasses
 import hashlib
 import re
 
-import numpy as np
-
 from bert_span.options.fields import option
 
 _UNCASED_NAME = re.compile(r"uncased_L-|multilingual_L-|chinese_L-")
@@ -14,6 +12,8 @@ _CASED_NAME = re.compile(r"(?<!un)cased_L-")
 
 def arrays_sha256(arrays):
   """SHA-256 of the numbers in some arrays or variables."""
+  import numpy as np  # Half of the time of a program's --help.
+
   digest = hashlib.sha256()
   for array in arrays:
     digest.update(np.ascontiguousarray(array))

@@ -7,9 +7,10 @@ import os
 import tensorflow as tf
 
 from bert_span.options.fields import options_from_json
+from bert_span.options.messages import shortened
 from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.storage.files import checked_object, parse_json, read_bytes
-from bert_span.storage.json_fields import NAMES, shortened
+from bert_span.storage.json_fields import NAMES
 from bert_span.text.options import WindowOptions
 
 CONFIG_FILE = "span_config.json"

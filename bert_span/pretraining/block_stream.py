@@ -17,8 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.storage.atomic_file import write_text_atomically
-from bert_span.storage.files import read_json_object
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable, read_json_object
 from bert_span.text.tokenizer import WordPieceTokenizer
 
 # The size of the tokenizer's batches, large enough that calls cost little.

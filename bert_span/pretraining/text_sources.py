@@ -15,8 +15,8 @@ import itertools
 import re
 import zlib
 
+from bert_span.options.messages import shortened
 from bert_span.storage import files
-from bert_span.storage.json_fields import shortened
 from bert_span.storage.log import log_line
 from bert_span.storage.record_files import is_record_file
 

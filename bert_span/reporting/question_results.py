@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from bert_span.answers.prediction_files import ListedAnswer
 from bert_span.answers.scoring.squad_scores import question_scores
+from bert_span.options.messages import shortened
 from bert_span.squad.example import SquadExample
-from bert_span.storage.json_fields import shortened
 
 _QUESTION_WORD = re.compile(
   r"\b(how many|how much|whom?|whose|what|which|when|where|why|how)\b"

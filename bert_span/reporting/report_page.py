@@ -27,7 +27,7 @@ from bert_span.reporting.question_results import (
   no_answer_confusion,
   worst_errors,
 )
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable
 
 _NO_ANSWER = "(no answer)"
 _NUM_ANNOTATORS = 5  # distinct answers shown of a question

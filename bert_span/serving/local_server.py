@@ -25,7 +25,7 @@ from tensorflow.core.framework import types_pb2
 
 from bert_span.client.served_answer import decoded, rows_of_columns
 from bert_span.serving.signatures import CLASSIFY, SERVING_DEFAULT
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable
 
 _PACKAGE = pathlib.Path(__file__).parent.parent
 _PAGES = _PACKAGE / "web"

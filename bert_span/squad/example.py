@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_span.storage.json_fields import shortened
+from bert_span.options.messages import shortened
 
 NOT_LOCATED = -1
 

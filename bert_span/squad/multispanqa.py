@@ -17,7 +17,8 @@ Answering, and the data and evaluator released with it.
 import ast
 import itertools
 
-from bert_span.storage.json_fields import FieldErrors, shortened
+from bert_span.options.messages import shortened
+from bert_span.storage.json_fields import FieldErrors
 
 
 def is_multispanqa(top: dict) -> bool:

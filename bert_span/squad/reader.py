@@ -9,6 +9,7 @@ import collections
 import dataclasses
 import os
 
+from bert_span.options.messages import shortened
 from bert_span.squad.example import (
   NOT_LOCATED,
   AnswerSpan,
@@ -18,7 +19,7 @@ from bert_span.squad.example import (
 from bert_span.squad.findings import Finding, FindingKind, ReadReport
 from bert_span.squad.multispanqa import as_squad
 from bert_span.storage.files import read_json
-from bert_span.storage.json_fields import FieldErrors, is_kind, shortened
+from bert_span.storage.json_fields import FieldErrors, is_kind
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,12 +11,14 @@ import itertools
 import json
 import math
 import os
+import re
 import tempfile
 
 # JSON is parsed in memory, and the code that walks it may recurse.
 MAX_JSON_BYTES = 1 << 31
 _MAX_JSON_DEPTH = 100
 _BLOCK_BYTES = 1 << 24
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def is_remote(path):
@@ -96,6 +98,11 @@ def decode_utf8(content, subject, encoding="utf-8-sig"):
       f"{subject} not UTF-8: byte 0x{content[error.start]:02x} at offset "
       f"{error.start} bytes ({error.reason}). Convert it with iconv -t UTF-8."
     ) from error
+
+
+def encodable(text):
+  """Replaces each lone surrogate, which UTF-8 cannot hold, by U+FFFD."""
+  return _SURROGATES.sub("\ufffd", text)
 
 
 def checked_object(value, path):

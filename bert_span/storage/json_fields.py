@@ -1,7 +1,6 @@
-"""Typed look-ups in parsed JSON, and the texts in it."""
+"""Typed look-ups in parsed JSON."""
 
-import re
-import reprlib
+from bert_span.options.messages import shortened
 
 NAMES = {
   str: "string",
@@ -10,32 +9,10 @@ NAMES = {
   list: "list",
   dict: "object",
 }
-_SURROGATES = re.compile("[\ud800-\udfff]")
-
-# Unlike repr, it writes out neither megabytes nor deep nesting.
-_SHORT = reprlib.Repr()
-_SHORT.maxlevel = 2
-_SHORT.maxstring = _SHORT.maxother = 60
-_SHORT.maxlist = _SHORT.maxdict = 3
-
-
-def encodable(text):
-  """Replaces each lone surrogate, which UTF-8 cannot hold, by U+FFFD."""
-  return _SURROGATES.sub("\ufffd", text)
-
-
-def printable(text):
-  r"""Escapes control characters, such as the "\x1b" that terminals obey."""
-  return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def shortened(value) -> str:
-  """The repr of a value, cut to some 60 characters, for messages."""
-  return _SHORT.repr(value)
 
 
 def is_kind(value, kind: type) -> bool:
-  """Whether a value has a JSON type. A bool does not count as an integer."""
+  """Whether a value has a JSON type; a bool does not count as an integer."""
   if isinstance(value, bool):
     return kind is bool
   return isinstance(value, kind)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from bert_span.options.messages import shortened
 from bert_span.storage.files import read_json_object, read_text
-from bert_span.storage.json_fields import shortened
 
 UNKNOWN_TOKEN = "[UNK]"
 CLS_TOKEN = "[CLS]"

@@ -14,6 +14,7 @@ from bert_span.answers.window_logits import (
   WindowDecoder,
   WindowLogits,
 )
+from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.window_batches import (
   INPUT_SPECS,
   example_arrays,
@@ -23,7 +24,6 @@ from bert_span.heads import find_head
 from bert_span.options.fields import differences, options_from_json
 from bert_span.squad.example import SquadExample
 from bert_span.text.options import WindowOptions
-from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import BytePairs
 from bert_span.text.windows import LENGTH_MULTIPLE
 from bert_span.tflite import file as tflite_file

@@ -7,8 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.serving.signatures import byte_offsets
-from bert_span.storage.files import read_bytes
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable, read_bytes
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.byte_tokenizer import CUSTOM_OPS, ByteTokenizer
 from bert_span.tflite.conversion import INPUT_NAMES

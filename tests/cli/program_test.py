@@ -1,6 +1,5 @@
-"""How programs end, what they print, and flags made of options."""
+"""How programs end and what they print."""
 
-import json
 import re
 import signal
 import subprocess
@@ -11,11 +10,9 @@ from unittest import mock
 import pytest
 import tensorflow as tf
 from absl import flags
-from programs import define_flags, parse_flags, run_python
+from programs import define_flags, run_python
 
-from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.cli import program
-from bert_span.keras_backend import BackendError
 from bert_span.training.callbacks import EXIT_CODE
 
 
@@ -40,7 +37,7 @@ def _main(name):
 
 def test_what_a_user_or_storage_does_wrong_is_one_line(run_main, tmp_path):
   for error in (
-    *(ValueError("cut off"), OSError("cut off"), BackendError("cut off")),
+    *(ValueError("cut off"), OSError("cut off")),
     flags.IllegalFlagValueError("cut off"),
     tf.errors.DataLossError(None, None, "cut off\n[[node]]"),
   ):
@@ -114,7 +111,7 @@ def script(tmp_path):
   """A function of the body of a main function that writes a program."""
 
   def write(body):
-    lines = ("import atexit, json, sys", "from bert_span.cli import program")
+    lines = ("import atexit", "from bert_span.cli import program")
     body = textwrap.indent(textwrap.dedent(body), "  ")
     ends = f"def main(argv):{body}", "program.run_program(main)"
     (tmp_path / "main.py").write_text("\n".join([*lines, *ends]))
@@ -137,19 +134,6 @@ def test_a_reader_that_stops_is_no_error_and_a_full_disk_is_one_line(script):
     run = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert error in run.stderr
     assert len(run.stderr.splitlines()) == bool(error)
-
-
-def test_closed_streams_are_empty_ones(script, tmp_path):
-  path = script(f"""
-    program.import_tensorflow()
-    with open({str(tmp_path / "found")!r}, "w") as file:
-      found = [file.fileno() > 2, sys.stdin.read(), sys.stdout.isatty()]
-      json.dump(found, file)
-    print("lost")
-  """)
-  command = f"{sys.executable} {path} <&- >&- 2>&-"
-  assert subprocess.run(command, shell=True).returncode == 0
-  assert json.loads((tmp_path / "found").read_text()) == [True, "", False]
 
 
 def test_a_preempted_program_ends_at_once(script):
@@ -209,18 +193,6 @@ def test_beam_options_of_all_runners_are_taken():
   for unknown in ("--runer=x", "word"):
     with pytest.raises(ValueError, match=f"unknown flags {unknown}"):
       program.beam_options(["beam_predict", "--project=p", unknown])
-
-
-def test_flags_become_options_and_precede_what_was_saved():
-  parse_flags("bert_span.ask", "--n_best_size=20")
-  from bert_span.cli.option_flags import OptionFlags
-
-  given = OptionFlags(DecoderOptions)
-  saved = {"n_best_size": 7, "max_answer_length": 3, "x": 1}
-  assert given.options(saved, temperature=2.0) == DecoderOptions(
-    n_best_size=20, max_answer_length=3, temperature=2.0
-  )
-  assert [holder.name for holder in given if holder.present] == ["n_best_size"]
 
 
 def test_sigterm_is_an_exit_where_an_import_hides_it():

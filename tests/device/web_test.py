@@ -10,7 +10,7 @@ from device_texts import assert_answer
 from running_app import running_app
 
 from bert_span.serving import local_server
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 

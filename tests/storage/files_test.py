@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from bert_span.storage import files
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable
 from bert_span.storage.record_files import open_records, serialized_records
 
 

@@ -4,7 +4,7 @@ import random
 import re
 
 from bert_span.squad.reader import read_squad
-from bert_span.storage.json_fields import encodable
+from bert_span.storage.files import encodable
 
 SCORE_TOLERANCE = 1e-4
 

@@ -15,7 +15,7 @@ import string
 
 import numpy as np
 
-from bert_span.storage.json_fields import shortened
+from bert_span.options.messages import shortened
 from bert_span.storage.log import log_line
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
