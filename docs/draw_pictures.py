@@ -150,7 +150,7 @@ def draw_architecture():
     ("text/", "overlapping", "windows"),
     ("modeling/", "encoder,", "head: logits"),
     ("answers/", "best spans of", "all windows"),
-    ("heads/", "answer, offsets,", "probability"),
+    ("extractors/", "answer, offsets,", "probability"),
   )
   for number, (room, *lines) in enumerate(rooms):
     x = 30 + 180 * number

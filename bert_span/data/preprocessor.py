@@ -13,7 +13,7 @@ from bert_span.data.answer_positions import (
   passages_of,
   window_positions,
 )
-from bert_span.data.window_batches import text_array
+from bert_span.data.window_batches import example_arrays, text_array
 from bert_span.squad.example import NOT_LOCATED, check_located
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
 from bert_span.text.options import WindowOptions
@@ -136,6 +136,10 @@ class SpanPreprocessor(keras.layers.Layer):
       tf.gather(tokens.ids, index[:num_questions]),
       tokens.gather(index[num_questions:]),
     )
+
+  def arrays_of(self, examples):
+    """Returns x and y of `SquadExample`s, for `Extractor.fit`."""
+    return example_arrays(examples), self.label_arrays(examples)
 
   def label_arrays(self, examples):
     """Returns y of `SquadExample`s: the first answer of each, if it has one."""

@@ -24,9 +24,13 @@ TEXT_SPECS = {
 
 
 def text_array(texts):
-  """Returns str as an array of UTF-8 bytes."""
+  """Returns str, or UTF-8 bytes, as an array of bytes."""
+  encoded = [
+    text if isinstance(text, bytes) else encodable(text).encode("utf-8")
+    for text in texts
+  ]
   # dtype=object: NumPy's own string type would cut trailing zero bytes.
-  return np.array([encodable(text).encode("utf-8") for text in texts], object)
+  return np.array(encoded, object)
 
 
 def example_arrays(examples):
