@@ -91,7 +91,8 @@ def decoding_runs(goldens, configurations):
 def _batches(goldens, configuration):
   """The windows of a configuration, see `window_batches`."""
   preprocessor = goldens.preprocessor(configuration, pad_to_max=True)
-  return list(window_batches(goldens.examples(configuration), preprocessor))
+  examples = goldens.examples(configuration)
+  return list(window_batches(examples, preprocessor.windows))
 
 
 # Each decoder is traced once.
