@@ -17,7 +17,6 @@ __version__ = "0.1.0"
 _PUBLIC_NAMES = {
   "Answer": "bert_span.answers.decoding.predictions",
   "TFLiteSpanExtractor": "bert_span.tflite.tflite_extractor",
-  "TFLiteTextExtractor": "bert_span.tflite.tflite_extractor",
   "fine_tune": "bert_span.fine_tuning.fine_tuner",
   "FineTuningOptions": "bert_span.fine_tuning.options",
   "SquadExample": "bert_span.squad.example",

@@ -18,8 +18,11 @@ from bert_span.tflite.conversion import convert
 from bert_span.tflite.metadata import with_metadata
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 from bert_span.tflite.port_vectors import EDGE_EXAMPLES, write_port_vectors
-from bert_span.tflite.tflite_extractor import open_tflite, runtime_name
-from bert_span.tflite.verification import compare_tokenizers, verify
+from bert_span.tflite.tflite_extractor import (
+  TFLiteSpanExtractor,
+  runtime_name,
+)
+from bert_span.tflite.verification import verify
 
 
 def export_model(
@@ -47,7 +50,6 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
   """
   options = options or TFLiteOptions()
   content = tflite_content(extractor, options)
-  samples = sample_examples()
   path = os.path.realpath(path)
   name = os.path.basename(path)
   atomic_file.recover_directory(path)
@@ -58,36 +60,29 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
       unfinished = os.path.join(folder, name)
       with open(unfinished, "wb") as file:
         file.write(content)
-      verified = verify(unfinished, extractor, samples, options.quantization)
+      verified = verify(
+        unfinished, extractor, sample_examples(), options.quantization
+      )
       scores = None
       if evaluated is not None:
         scores = _scores(unfinished, extractor, evaluated)
         check_f1_drop(scores, options.max_f1_drop)
   except ValueError as error:
     raise ValueError(f"{path} is not written. {error}") from error
-  tokenizer, agreement = extractor.preprocessor.tokenizer, None
-  if options.with_tokenizer:
-    examples = [*samples, *(evaluated.examples if evaluated else ())]
-    texts = (text for e in examples for text in (e.question, e.context))
-    agreement = compare_tokenizers(tokenizer, texts)
   report = {
     "file": name,
     "sha256": hashlib.sha256(content).hexdigest(),
     "options": {
       **dataclasses.asdict(options),
       "head": extractor.head.name,
-      "do_lower_case": tokenizer.do_lower_case,
+      "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
       **dataclasses.asdict(extractor.window_options),
       **dataclasses.asdict(extractor.decoder_options),
     },
     "verification": verified,
-    "tokenizer": agreement,
     "evaluation": scores,
     "training": training_run(source) if source else {},
-    "versions": {
-      **package_versions(),
-      "runtime": runtime_name(options.with_tokenizer),
-    },
+    "versions": {**package_versions(), "runtime": runtime_name()},
   }
   atomic_file.write_json_atomically(f"{path}.json", report)
   atomic_file.write_text_atomically(f"{path}.txt", report_text(report))
@@ -100,23 +95,21 @@ def tflite_content(extractor, options):
   tokenizer = extractor.preprocessor.tokenizer
   decoder = extractor.decoder_options
   config = span_config(tokenizer.do_lower_case, windows, decoder, head.name)
-  names = ("dynamic_length", "quantization", "with_tokenizer")
   config["tflite"] = {
     "max_length": windows.max_seq_length,
-    **{name: getattr(options, name) for name in names},
+    "dynamic_length": options.dynamic_length,
+    "quantization": options.quantization,
+    # The C++ runner asks for it; bert_span 0.1.0 wrote True, too.
+    "with_tokenizer": False,
   }
   if isinstance(tokenizer.full_vocabulary, BytePairs):
-    if options.with_tokenizer:
-      raise ValueError(
-        "--with_tokenizer is for WordPieces, and the model has byte pairs."
-      )
     config["tflite"]["merges"] = tokenizer.full_vocabulary.merges
   return with_metadata(
     convert(extractor, options),
     options.info or ModelInfo(version=bert_span.__version__),
     tokenizer.vocabulary,
     config,
-    {**head.served_guide, **head.logits_guide},
+    head.logits_guide,
   )
 
 
@@ -132,15 +125,14 @@ def check_f1_drop(scores, max_f1_drop):
 def report_text(report):
   """Returns the report of `export_tflite` as a short text."""
   options, checked = report["options"], report["verification"]
-  tokenizer, scores = report["tokenizer"], report["evaluation"]
+  scores = report["evaluation"]
   length = f"{options['max_seq_length']} WordPieces"
-  sample = "on a sample passage" if tokenizer else f"at {length}"
   parts = {
     "head": options["head"],
     "quantization": options["quantization"],
     "length": f"{'1 to ' if options['dynamic_length'] else ''}{length}",
     "size": f"{checked['size_bytes'] / 1e6:.1f} MB",
-    "peak arena": f"{checked['peak_arena_bytes'] / 1e6:.1f} MB {sample}, "
+    "peak arena": f"{checked['peak_arena_bytes'] / 1e6:.1f} MB at {length}, "
     "TFLite's own kernels",
     "equal answers": f"{checked['num_equal']} of {checked['num_questions']} "
     "sample questions",
@@ -148,13 +140,6 @@ def report_text(report):
       **checked
     ),
   }
-  if tokenizer:
-    sigma, other = tokenizer["capital_sigma"], tokenizer["other"]
-    parts["tokenizer inside"] = (
-      f"{sigma + other} of {tokenizer['num_texts']} texts "
-      f"({tokenizer['num_tokens']} WordPieces) differ from bert_span's: "
-      f"{sigma} by a capital sigma at the end of a word, {other} otherwise"
-    )
   if not scores:
     parts["F1"] = "not measured (--evaluate_file)"
   else:
@@ -173,13 +158,17 @@ def report_text(report):
 
 def _scores(path, extractor, evaluated):
   """The official metrics of model and file on the same questions."""
-  windows, decoder = extractor.window_options, extractor.decoder_options
-  candidate = open_tflite(path, windows, decoder, head=extractor.head)
-  of_model, of_file = (
-    {p.qas_id: p.text for p in answerer.predict(list(evaluated.examples))}
-    for answerer in (extractor, candidate)
+  candidate = TFLiteSpanExtractor(
+    path,
+    extractor.window_options,
+    extractor.decoder_options,
+    head=extractor.head,
   )
-  model, file = (official_scores(evaluated, p) for p in (of_model, of_file))
+  examples = list(evaluated.examples)
+  of_model = {p.qas_id: p.text for p in extractor.predict(examples)}
+  of_file = {p.qas_id: p.text for p in candidate.predictions(examples)}
+  model = official_scores(evaluated, of_model)
+  file = official_scores(evaluated, of_file)
   return {
     "data": os.path.basename(evaluated.path),
     "num_questions": len(of_file),

@@ -66,7 +66,7 @@ EDGE_EXAMPLES = tuple(
 
 
 def write_port_vectors(tflite_path, examples, path):
-  """Writes the test vectors of a TFLite file without a tokenizer."""
+  """Writes the test vectors of a TFLite file."""
   extractor = TFLiteSpanExtractor(tflite_path)
   config = tflite_file.read_span_config(tflite_path)
   header = {
@@ -77,12 +77,12 @@ def write_port_vectors(tflite_path, examples, path):
   }
   lines = []
   for example in examples:
-    batches = []
-    (found,) = extractor.predict([example], on_logits=batches.append)
-    (batch,) = batches
+    (batch,) = extractor.window_logits([example])
+    (prediction,) = extractor.decode(batch)
     num_windows = len(batch.windows["example_index"])
-    lists = extractor.head.lists_of(found, n_best=sys.maxsize)
-    answer = {**answer_of(found)._asdict(), "null_odds": found.null_odds}
+    lists = extractor.head.lists_of(prediction, n_best=sys.maxsize)
+    answer = answer_of(prediction)._asdict()
+    answer["null_odds"] = prediction.null_odds
     for name, entries in lists.items():
       answer[name] = [entry._asdict() for entry in entries]
     vector = {
@@ -100,7 +100,7 @@ def write_port_vectors(tflite_path, examples, path):
 
 def _tokens(extractor, text):
   tokens = extractor.preprocessor.tokenizer([text])._asdict()
-  return {name: part.values.numpy().tolist() for name, part in tokens.items()}
+  return {name: x.values.numpy().tolist() for name, x in tokens.items()}
 
 
 def _window(batch, row):

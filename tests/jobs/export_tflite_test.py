@@ -7,7 +7,6 @@ import os
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.jobs import export_tflite
 from bert_span.squad.example import Answer, SquadExample
 from bert_span.squad.reader import SquadFile
@@ -27,7 +26,7 @@ def test_a_file_is_written_with_its_report_if_its_answers_are_right(
 ):
   path = tmp_path / "qa.tflite"
   info = ModelInfo("qa", "Finds answers.", "7", "A", "B")
-  options = TFLiteOptions("dynamic", True, 100.0, info, with_tokenizer=True)
+  options = TFLiteOptions("dynamic", True, 100.0, info)
   extractor = tiny_extractor()
   report = export_tflite.export_tflite(
     extractor, str(path), options, _EVALUATED
@@ -40,10 +39,8 @@ def test_a_file_is_written_with_its_report_if_its_answers_are_right(
   assert report["verification"]["num_questions"] == len(few_samples)
   config = tflite_file.read_span_config(path)
   assert config["tflite"]["quantization"] == "dynamic"
-  assert config["tflite"]["with_tokenizer"]
-  tokenizer = report["tokenizer"]
-  assert tokenizer["num_texts"] > 5
-  assert tokenizer["capital_sigma"] == tokenizer["other"] == 0
+  # The C++ runner and bert_span 0.1.0 read it.
+  assert config["tflite"]["with_tokenizer"] is False
   assert report["evaluation"]["num_questions"] == 1
   assert "F1 on dev.json" in (tmp_path / "qa.tflite.txt").read_text()
   # The same file is not what another model answers.
@@ -64,9 +61,3 @@ def test_a_drop_of_f1_beyond_the_limit_is_refused():
     export_tflite.check_f1_drop(scores, 1.0)
   with pytest.raises(ValueError, match="nan points"):
     export_tflite.check_f1_drop({**scores, "f1_drop": float("nan")}, 1.0)
-
-
-def test_a_bio_head_has_no_file_with_a_tokenizer():
-  options = TFLiteOptions(with_tokenizer=True)
-  with pytest.raises(ValueError, match=r"bio head.*--with_tokenizer"):
-    export_tflite.tflite_content(tiny_extractor(kind=BioExtractor), options)

@@ -131,17 +131,15 @@ class SpanDecoder(AnswerDecoder):
     return columns
 
 
-def read_windows(
-  windows, start_logits, end_logits, options, temperature=None, dtype=tf.float64
-):
+def read_windows(windows, start_logits, end_logits, options, temperature=None):
   """What windows offer: `Candidates`, `NullEntry` and `span_log_sums` of each.
 
   The sums are at the temperature, by default that of the options; None without
-  one. Scores are of `dtype`.
+  one.
   """
   logits = start_logits, end_logits
   scores = [
-    n_best.position_scores(x, windows["input_mask"], options.span_score, dtype)
+    n_best.position_scores(x, windows["input_mask"], options.span_score)
     for x in logits
   ]
   candidates = n_best.span_candidates(windows, *logits, *scores, options)
@@ -153,7 +151,7 @@ def read_windows(
   if temperature is None:
     return candidates, null, None
   length = options.max_answer_length
-  log_sums = span_log_sums(windows, *logits, temperature, length, dtype)
+  log_sums = span_log_sums(windows, *logits, temperature, length)
   return candidates, null, log_sums
 
 
