@@ -7,10 +7,10 @@ import sys
 
 import bert_span
 from bert_span.answers.scoring.squad_scores import official_scores
-from bert_span.extractor import SpanExtractor
-from bert_span.jobs.export_saved_model import sample_examples
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.presets.span_config import span_config
 from bert_span.serving.assets_extra import package_versions, training_run
+from bert_span.serving.export import sample_examples
 from bert_span.squad.reader import read_squad
 from bert_span.storage import atomic_file
 from bert_span.text.vocabulary import BytePairs
@@ -74,7 +74,7 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
     "sha256": hashlib.sha256(content).hexdigest(),
     "options": {
       **dataclasses.asdict(options),
-      "head": extractor.head.name,
+      "head": extractor.head_name,
       "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
       **dataclasses.asdict(extractor.window_options),
       **dataclasses.asdict(extractor.decoder_options),
@@ -91,12 +91,15 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
 
 def tflite_content(extractor, options):
   """Returns the bytes of a TFLite file, which is not checked yet."""
-  windows, head = extractor.window_options, extractor.head
   tokenizer = extractor.preprocessor.tokenizer
-  decoder = extractor.decoder_options
-  config = span_config(tokenizer.do_lower_case, windows, decoder, head.name)
+  config = span_config(
+    tokenizer.do_lower_case,
+    extractor.window_options,
+    extractor.decoder_options,
+    extractor.head_name,
+  )
   config["tflite"] = {
-    "max_length": windows.max_seq_length,
+    "max_length": extractor.window_options.max_seq_length,
     "dynamic_length": options.dynamic_length,
     "quantization": options.quantization,
     # The C++ runner asks for it; bert_span 0.1.0 wrote True, too.
@@ -109,7 +112,7 @@ def tflite_content(extractor, options):
     options.info or ModelInfo(version=bert_span.__version__),
     tokenizer.vocabulary,
     config,
-    head.logits_guide,
+    extractor.logits_descriptions,
   )
 
 
@@ -159,13 +162,10 @@ def report_text(report):
 def _scores(path, extractor, evaluated):
   """The official metrics of model and file on the same questions."""
   candidate = TFLiteSpanExtractor(
-    path,
-    extractor.window_options,
-    extractor.decoder_options,
-    head=extractor.head,
+    path, extractor.window_options, extractor.decoder_options
   )
   examples = list(evaluated.examples)
-  of_model = {p.qas_id: p.text for p in extractor.predict(examples)}
+  of_model = {p.qas_id: p.text for p in extractor.predictions(examples)}
   of_file = {p.qas_id: p.text for p in candidate.predictions(examples)}
   model = official_scores(evaluated, of_model)
   file = official_scores(evaluated, of_file)

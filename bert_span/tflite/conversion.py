@@ -35,9 +35,8 @@ def convert(extractor, options):
   Returns the bytes of the file, without metadata.
   """
   is_dynamic = options.quantization == "dynamic"
-  backbone = extractor.model.backbone
-  encoder = QuantizableEncoder(backbone) if is_dynamic else None
-  model = InferenceModel(extractor.model, encoder)
+  encoder = QuantizableEncoder(extractor.backbone) if is_dynamic else None
+  model = InferenceModel(extractor, encoder)
   length = extractor.window_options.max_seq_length
   shape = [1, None if options.dynamic_length else length]
 

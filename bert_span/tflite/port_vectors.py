@@ -21,7 +21,6 @@ positions without padding.
 
 import itertools
 import json
-import sys
 
 from bert_span.answers.decoding.predictions import answer_of
 from bert_span.squad.example import SquadExample
@@ -80,11 +79,10 @@ def write_port_vectors(tflite_path, examples, path):
     (batch,) = extractor.window_logits([example])
     (prediction,) = extractor.decode(batch)
     num_windows = len(batch.windows["example_index"])
-    lists = extractor.head.lists_of(prediction, n_best=sys.maxsize)
     answer = answer_of(prediction)._asdict()
     answer["null_odds"] = prediction.null_odds
-    for name, entries in lists.items():
-      answer[name] = [entry._asdict() for entry in entries]
+    entries = extractor.columns.entries  # "n_best" or "spans"
+    answer[entries] = [e._asdict() for e in getattr(prediction, entries)]
     vector = {
       "question": example.question,
       "context": example.context,

@@ -6,17 +6,16 @@ import warnings
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.decoding.predictions import AnswerForms
+from bert_span.answers.decoding import predictions as prediction_lib
 from bert_span.answers.window_logits import (
   NO_LOGIT,
   WindowDecoder,
   WindowLogits,
 )
-from bert_span.data.window_batches import INPUT_SPECS, window_batches
-from bert_span.heads import find_head
+from bert_span.data.window_batches import TEXT_SPECS, window_batches
+from bert_span.extractors.extractor import extractor_class
 from bert_span.options.fields import options_from_json
 from bert_span.text.options import WindowOptions
-from bert_span.text.preprocessor import SpanPreprocessor
 from bert_span.text.vocabulary import BytePairs
 from bert_span.text.windows import LENGTH_MULTIPLE
 from bert_span.tflite import file as tflite_file
@@ -25,7 +24,7 @@ from bert_span.tflite.conversion import INPUT_NAMES
 _LITERT = "ai_edge_litert"
 
 
-class TFLiteSpanExtractor(AnswerForms):
+class TFLiteSpanExtractor:
   """Answers questions with a TFLite file.
 
   Only the encoder runs in the file. Tokens, windows and decoding are those of
@@ -44,7 +43,6 @@ class TFLiteSpanExtractor(AnswerForms):
     window_options: `WindowOptions`; None for those of the file.
     decoder_options: those of its head; None for those of the file.
     num_threads: threads of the runtime; None for its default.
-    head: `AnswerHead` of the model; None for the one named in the file.
 
   Raises:
     OSError: the file cannot be read.
@@ -58,16 +56,16 @@ class TFLiteSpanExtractor(AnswerForms):
     window_options=None,
     decoder_options=None,
     num_threads=None,
-    head=None,
   ):
     config = tflite_file.read_span_config(path)
     tflite_file.check_unchanged(path, config)
-    head = head or find_head(config["head"])
-    saved_decoder = options_from_json(
-      head.options_type, config["decoder"], f"{path}, decoder"
-    )
-    super().__init__(head, decoder_options or saved_decoder)
+    kind = extractor_class(config["head"])
+    self.columns = kind.columns
+    self.no_answer_reason = kind.no_answer_reason
     self.window_options = window_options or WindowOptions(**config["window"])
+    self.decoder_options = decoder_options or options_from_json(
+      kind.decoder_class.options_type, config["decoder"], f"{path}, decoder"
+    )
     max_length = config["tflite"]["max_length"]
     self.runner = TFLiteRunner(path, num_threads, max_length)
     max_seq_length = self.window_options.max_seq_length
@@ -78,30 +76,41 @@ class TFLiteSpanExtractor(AnswerForms):
       )
     vocabulary = tflite_file.read_vocabulary(path)
     merges = config["tflite"].get("merges")
-    self.preprocessor = SpanPreprocessor(
+    self.preprocessor = kind.preprocessor_class(
       BytePairs(vocabulary, merges) if merges else vocabulary,
       config["do_lower_case"],
       self.window_options,
     )
-    # A function of a `WindowLogits` to its predictions.
-    self.decode = WindowDecoder(self.head, self.decoder_options)
+    self._logit_shapes = kind.logits
+    self._decoder = WindowDecoder(kind, self.decoder_options)
     # Traced once, not in every call.
     self._make_windows = tf.function(
-      self.preprocessor, input_signature=[INPUT_SPECS]
+      self.preprocessor.windows, input_signature=[TEXT_SPECS]
     )
 
-  def predictions(self, examples):
-    """Yields the prediction of each `SquadExample`, in their order."""
-    for logits in self.window_logits(examples):
-      yield from self.decode(logits)
+  def answer(self, question, context, n_best=1):
+    """Answers one question, or several; see `SpanExtractor.answer`."""
+    return prediction_lib.answer(
+      self.predictions, self.decoder_options, question, context, n_best
+    )
 
-  # The name by which `AnswerForms` asks.
-  predict = predictions
+  def answers(self, question, context):
+    """All spans of each answer; see `SpanExtractor.answers`."""
+    return prediction_lib.answers(self.predictions, question, context)
+
+  def predictions(self, examples):
+    """Yields the `Prediction` of each `SquadExample`, in their order."""
+    for window_logits in self.window_logits(examples):
+      yield from self.decode(window_logits)
 
   def window_logits(self, examples):
-    """Yields the `WindowLogits` of each `example_batches`."""
+    """Yields the `WindowLogits` of examples, batch by batch; see `decode`."""
     for batch, windows in window_batches(examples, self._make_windows):
       yield WindowLogits(batch, windows, self._logits(windows))
+
+  def decode(self, window_logits):
+    """The list of `Prediction` of one `WindowLogits`."""
+    return self._decoder(window_logits)
 
   def _logits(self, windows):
     """Logits of all windows; NO_LOGIT at padding."""
@@ -110,7 +119,7 @@ class TFLiteSpanExtractor(AnswerForms):
     lengths = mask.sum(axis=1)
     logits = {
       name: np.full([*mask.shape, *shape], NO_LOGIT, np.float32)
-      for name, shape in self.head.logits.items()
+      for name, shape in self._logit_shapes.items()
     }
     # By length, so that the runtime plans its memory once for each.
     for row in np.argsort(lengths, kind="stable"):

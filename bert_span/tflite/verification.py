@@ -33,18 +33,15 @@ def verify(path, extractor, examples, quantization):
   ops = tflite_file.op_counts(tflite_file.parse(read_bytes(path)))
   tflite_file.check_ops(ops)
   candidate = TFLiteSpanExtractor(
-    path,
-    extractor.window_options,
-    extractor.decoder_options,
-    head=extractor.head,
+    path, extractor.window_options, extractor.decoder_options
   )
   _check_windows(candidate.runner)
   window = np.zeros([1, candidate.runner.max_length], np.int32)
   given = []
-  for logits in candidate.window_logits(examples):
-    _check_finite(logits.logits, "sample questions")
-    given += candidate.decode(logits)
-  expected = list(extractor.predict(examples))
+  for window_logits in candidate.window_logits(examples):
+    _check_finite(window_logits.logits, "sample questions")
+    given += candidate.decode(window_logits)
+  expected = list(extractor.predictions(examples))
   num_equal, largest_difference = _compare(expected, given, quantization)
   return {
     "num_questions": len(examples),
