@@ -52,7 +52,7 @@ def run(argv):
   extractor_options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import export_tflite
 
-  export_tflite.export_model(
+  export_tflite.export_file(
     _MODEL.value,
     tflite_options=_OPTIONS.options(info=_INFO.options()),
     **_FILES.values(),

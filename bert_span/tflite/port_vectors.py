@@ -23,6 +23,7 @@ import itertools
 import json
 
 from bert_span.answers.decoding.predictions import answer_of
+from bert_span.serving.export import sample_examples
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.tflite import file as tflite_file
@@ -56,12 +57,17 @@ _CONTEXTS = (
   "Anna. Anna? Anna! anna ANNA Änna",
   "supercalifragilisticexpialidocious qzxqzx",
 )
-EDGE_EXAMPLES = tuple(
-  SquadExample(f"edge {i}", question, context)
-  for i, (context, question) in enumerate(
-    itertools.product(_CONTEXTS, _QUESTIONS)
-  )
-)
+
+
+def vector_examples():
+  """The 100 questions of test vectors: edge cases, and half of the sample."""
+  edge_cases = [
+    SquadExample(f"edge {i}", question, context)
+    for i, (context, question) in enumerate(
+      itertools.product(_CONTEXTS, _QUESTIONS)
+    )
+  ]
+  return [*edge_cases, *sample_examples()[::2]]
 
 
 def write_port_vectors(tflite_path, examples, path):

@@ -9,9 +9,10 @@ import numpy as np
 from tiny_extractor import new_folder, shared_extractor
 
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.jobs import export_tflite
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.tflite import file as tflite_file
+from bert_span.tflite.export import tflite_content
+from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 
@@ -30,8 +31,8 @@ def exported_tflite(
       extractor.backbone, extractor.preprocessor, options, extractor.head
     )
   path = new_folder() / "tiny.tflite"
-  options = export_tflite.TFLiteOptions(quantization, dynamic_length)
-  path.write_bytes(export_tflite.tflite_content(extractor, options))
+  options = TFLiteOptions(quantization, dynamic_length)
+  path.write_bytes(tflite_content(extractor, options))
   return str(path), extractor
 
 
