@@ -139,9 +139,10 @@ def _products_function(settings):
 
 def _shapes_function(settings):
   """A function from a batch to the shapes of the encoder's inputs."""
+  from bert_span.extractor import SpanExtractor
+
   from benchmarks.bare_products import step_shapes
   from bert_span.answers.decoding.options import StepOptions
-  from bert_span.extractor import SpanExtractor
 
   extractor = SpanExtractor.from_preset(settings.model)
   steps = StepOptions(settings.answerer["max_windows_per_step"])
@@ -189,8 +190,8 @@ def prepare_sides(
   """
   from benchmarks.huggingface_peer import write_huggingface_model
   from bert_span.answers.decoding.options import StepOptions
-  from bert_span.jobs.export_tflite import TFLiteOptions, tflite_content
   from bert_span.serving.signatures import ServedModel, write_saved_model
+  from bert_span.tflite.export import TFLiteOptions, tflite_content
 
   saved_model = os.path.join(folder, "saved_model")
   vocabulary = extractor.preprocessor.tokenizer.vocabulary

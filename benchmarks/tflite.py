@@ -94,7 +94,7 @@ def main(argv):
 
 def _export(extractor, folder):
   """Writes all files; returns a list of (quantization, is_dynamic), path."""
-  from bert_span.jobs import export_tflite
+  from bert_span.tflite import export as export_tflite
 
   files = []
   for quantization in _QUANTIZATIONS:
@@ -139,7 +139,7 @@ def _score(path, examples, expected):
   """EM, F1, and the share of answers equal to the Keras model's."""
   from bert_span import TFLiteSpanExtractor
 
-  given = list(TFLiteSpanExtractor(path, num_threads=2).predict(examples))
+  given = list(TFLiteSpanExtractor(path, num_threads=2).predictions(examples))
   equal = sum(
     (a.char_start, a.char_end) == (b.char_start, b.char_end)
     for a, b in zip(expected, given, strict=True)

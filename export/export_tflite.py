@@ -6,9 +6,8 @@ r"""Exports a trained model as a TFLite file for devices.
     --quantization=dynamic --evaluate_file=dev.json --max_f1_drop=1
 
 Writes the file and its report, model.tflite.json and model.tflite.txt. The file
-is run before it gets its name: its ops must be builtin ops (with
---with_tokenizer also those of tensorflow-text), its logits finite, and its
-answers those of the model. docs/tflite.md describes how to use it.
+is run before it gets its name: its ops must be builtin ops, its logits finite,
+and its answers those of the model. docs/tflite.md describes how to use it.
 """
 
 from absl import flags
@@ -49,13 +48,10 @@ def run(argv):
     )
   if not _EVALUATE_FILE.value:
     program.forbid([_OPTIONS.max_f1_drop], "needs --evaluate_file")
-  if _OPTIONS.with_tokenizer.value:
-    # Tokens, windows and logits are inside the file.
-    program.forbid([_TEST_VECTORS], "contradicts --with_tokenizer")
   extractor_options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import export_tflite
 
-  export_tflite.export_model(
+  export_tflite.export_file(
     _MODEL.value,
     path,
     evaluate_file=_EVALUATE_FILE.value,

@@ -86,12 +86,13 @@ def few_samples(monkeypatch, asked_here):
   """The `few_samples` on which exports are compared, instead of all."""
   import exported_model
 
-  from bert_span.jobs import export_tflite
   from bert_span.serving import export as serving_export
+  from bert_span.tflite import export as tflite_export
+  from bert_span.tflite import port_vectors
 
   few = exported_model.few_samples()
-  for job in (serving_export, export_tflite):
-    monkeypatch.setattr(job, "sample_examples", lambda: few)
+  for module in (serving_export, tflite_export, port_vectors):
+    monkeypatch.setattr(module, "sample_examples", lambda: few)
   return few
 
 

@@ -104,7 +104,6 @@ _REFUSED = {
     ("--output=a.bin", "ending in .tflite"),
     ("--output=gs://a.tflite", "gs://"),
     ("--max_f1_drop=1", "--evaluate_file"),
-    ("--test_vectors=v.json --with_tokenizer", "--test_vectors"),
   ],
 }
 

@@ -16,7 +16,7 @@ from bert_span.search.passage_index import PassageIndex
 from bert_span.squad.example import SquadExample
 from bert_span.storage.log import log_line
 from bert_span.tflite.file import is_tflite
-from bert_span.tflite.tflite_extractor import open_tflite
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 # Characters of a passage up to which a single question is answered sooner op by
 # op than by a graph, which takes two seconds to trace.
@@ -44,7 +44,7 @@ def ask(model, context, questions, layout, **options):
   """Prints the answers to an iterable of questions on a passage, one by one."""
   if is_tflite(model):
     options.pop("verify", None)
-    extractor = open_tflite(model, **options)
+    extractor = TFLiteSpanExtractor(model, **options)
   else:
     extractor = SpanExtractor.from_preset(model, **options)
   is_single = isinstance(questions, list) and len(questions) == 1

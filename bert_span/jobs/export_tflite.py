@@ -1,28 +1,14 @@
-"""Exports a trained model to a checked TFLite file with a report."""
+"""What export_tflite does: a checked TFLite file of a model directory."""
 
-import dataclasses
-import hashlib
-import os
 import sys
 
-import bert_span
-from bert_span.answers.scoring.squad_scores import official_scores
-from bert_span.extractor import SpanExtractor
-from bert_span.jobs.export_saved_model import sample_examples
-from bert_span.presets.span_config import span_config
-from bert_span.serving.assets_extra import package_versions, training_run
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.reader import read_squad
-from bert_span.storage import atomic_file
-from bert_span.text.vocabulary import BytePairs
-from bert_span.tflite.conversion import convert
-from bert_span.tflite.metadata import with_metadata
-from bert_span.tflite.options import ModelInfo, TFLiteOptions
-from bert_span.tflite.port_vectors import EDGE_EXAMPLES, write_port_vectors
-from bert_span.tflite.tflite_extractor import open_tflite, runtime_name
-from bert_span.tflite.verification import compare_tokenizers, verify
+from bert_span.tflite.export import export_tflite, report_text
+from bert_span.tflite.port_vectors import vector_examples, write_port_vectors
 
 
-def export_model(
+def export_file(
   model, path, evaluate_file, test_vectors, tflite_options, **options
 ):
   """Exports a model directory by `export_tflite` and prints the report."""
@@ -32,159 +18,5 @@ def export_model(
   print(report_text(report), end="")
   print(f"Written: {path}", file=sys.stderr)
   if test_vectors:
-    # Half of the sample, and with it 100 vectors.
-    examples = [*EDGE_EXAMPLES, *sample_examples()[::2]]
-    write_port_vectors(path, examples, test_vectors)
+    write_port_vectors(path, vector_examples(), test_vectors)
     print(f"Written: {test_vectors}", file=sys.stderr)
-
-
-def export_tflite(extractor, path, options=None, evaluated=None, source=None):
-  """Writes a TFLite file and its report, PATH.json and PATH.txt.
-
-  `evaluated` is a `SquadFile` that model and file are scored on, `source` the
-  model's directory, for the report. Returns the report, a dict. After a
-  ValueError an old file remains.
-  """
-  options = options or TFLiteOptions()
-  content = tflite_content(extractor, options)
-  samples = sample_examples()
-  path = os.path.realpath(path)
-  name = os.path.basename(path)
-  atomic_file.recover_directory(path)
-  try:
-    with atomic_file.unfinished_directory(
-      path, lambda folder: os.replace(os.path.join(folder, name), path)
-    ) as folder:
-      unfinished = os.path.join(folder, name)
-      with open(unfinished, "wb") as file:
-        file.write(content)
-      verified = verify(unfinished, extractor, samples, options.quantization)
-      scores = None
-      if evaluated is not None:
-        scores = _scores(unfinished, extractor, evaluated)
-        check_f1_drop(scores, options.max_f1_drop)
-  except ValueError as error:
-    raise ValueError(f"{path} is not written. {error}") from error
-  tokenizer, agreement = extractor.preprocessor.tokenizer, None
-  if options.with_tokenizer:
-    examples = [*samples, *(evaluated.examples if evaluated else ())]
-    texts = (text for e in examples for text in (e.question, e.context))
-    agreement = compare_tokenizers(tokenizer, texts)
-  report = {
-    "file": name,
-    "sha256": hashlib.sha256(content).hexdigest(),
-    "options": {
-      **dataclasses.asdict(options),
-      "head": extractor.head.name,
-      "do_lower_case": tokenizer.do_lower_case,
-      **dataclasses.asdict(extractor.window_options),
-      **dataclasses.asdict(extractor.decoder_options),
-    },
-    "verification": verified,
-    "tokenizer": agreement,
-    "evaluation": scores,
-    "training": training_run(source) if source else {},
-    "versions": {
-      **package_versions(),
-      "runtime": runtime_name(options.with_tokenizer),
-    },
-  }
-  atomic_file.write_json_atomically(f"{path}.json", report)
-  atomic_file.write_text_atomically(f"{path}.txt", report_text(report))
-  return report
-
-
-def tflite_content(extractor, options):
-  """Returns the bytes of a TFLite file, which is not checked yet."""
-  windows, head = extractor.window_options, extractor.head
-  tokenizer = extractor.preprocessor.tokenizer
-  decoder = extractor.decoder_options
-  config = span_config(tokenizer.do_lower_case, windows, decoder, head.name)
-  names = ("dynamic_length", "quantization", "with_tokenizer")
-  config["tflite"] = {
-    "max_length": windows.max_seq_length,
-    **{name: getattr(options, name) for name in names},
-  }
-  if isinstance(tokenizer.full_vocabulary, BytePairs):
-    if options.with_tokenizer:
-      raise ValueError(
-        "--with_tokenizer is for WordPieces, and the model has byte pairs."
-      )
-    config["tflite"]["merges"] = tokenizer.full_vocabulary.merges
-  return with_metadata(
-    convert(extractor, options),
-    options.info or ModelInfo(version=bert_span.__version__),
-    tokenizer.vocabulary,
-    config,
-    {**head.served_guide, **head.logits_guide},
-  )
-
-
-def check_f1_drop(scores, max_f1_drop):
-  """Raises ValueError if f1_drop, in points, exceeds max_f1_drop or is NaN."""
-  if max_f1_drop is not None and not scores["f1_drop"] <= max_f1_drop:
-    raise ValueError(
-      f"Its F1 is {scores['f1_drop']:.2f} points below the model's on "
-      f"{scores['num_questions']} questions, above --max_f1_drop={max_f1_drop}."
-    )
-
-
-def report_text(report):
-  """Returns the report of `export_tflite` as a short text."""
-  options, checked = report["options"], report["verification"]
-  tokenizer, scores = report["tokenizer"], report["evaluation"]
-  length = f"{options['max_seq_length']} WordPieces"
-  sample = "on a sample passage" if tokenizer else f"at {length}"
-  parts = {
-    "head": options["head"],
-    "quantization": options["quantization"],
-    "length": f"{'1 to ' if options['dynamic_length'] else ''}{length}",
-    "size": f"{checked['size_bytes'] / 1e6:.1f} MB",
-    "peak arena": f"{checked['peak_arena_bytes'] / 1e6:.1f} MB {sample}, "
-    "TFLite's own kernels",
-    "equal answers": f"{checked['num_equal']} of {checked['num_questions']} "
-    "sample questions",
-    "largest difference of their scores": "{largest_difference:.2g}".format(
-      **checked
-    ),
-  }
-  if tokenizer:
-    sigma, other = tokenizer["capital_sigma"], tokenizer["other"]
-    parts["tokenizer inside"] = (
-      f"{sigma + other} of {tokenizer['num_texts']} texts "
-      f"({tokenizer['num_tokens']} WordPieces) differ from bert_span's: "
-      f"{sigma} by a capital sigma at the end of a word, {other} otherwise"
-    )
-  if not scores:
-    parts["F1"] = "not measured (--evaluate_file)"
-  else:
-    parts[f"F1 on {scores['data']}"] = (
-      f"{scores['file']['f1']:.2f}, the model {scores['model']['f1']:.2f} "
-      f"({scores['num_questions']} questions, {scores['equal_answers']} equal "
-      "answers)"
-    )
-  named = {"ops": checked["ops"], "made with": report["versions"]}
-  for title, values in named.items():
-    parts[title] = ", ".join(f"{name} {x}" for name, x in values.items())
-  lines = [f"{title + ':':16} {text}" for title, text in parts.items()]
-  head = f"{report['file']}, sha256 {report['sha256']}"
-  return "\n".join([head, "", *lines, ""])
-
-
-def _scores(path, extractor, evaluated):
-  """The official metrics of model and file on the same questions."""
-  windows, decoder = extractor.window_options, extractor.decoder_options
-  candidate = open_tflite(path, windows, decoder, head=extractor.head)
-  of_model, of_file = (
-    {p.qas_id: p.text for p in answerer.predict(list(evaluated.examples))}
-    for answerer in (extractor, candidate)
-  )
-  model, file = (official_scores(evaluated, p) for p in (of_model, of_file))
-  return {
-    "data": os.path.basename(evaluated.path),
-    "num_questions": len(of_file),
-    "equal_answers": sum(of_model[name] == of_file[name] for name in of_file),
-    "model": model,
-    "file": file,
-    "f1_drop": model["f1"] - file["f1"],
-  }

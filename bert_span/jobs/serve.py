@@ -19,12 +19,12 @@ def serve_model(model, server, **options):
 
 def serve_file(tflite, packages, server):
   """Serves the page that runs a .tflite file, with the folder of LiteRT.js."""
-  config = tflite_file.read_span_config(tflite)["tflite"]
-  for name in ("dynamic_length", "with_tokenizer"):
-    if config.get(name):
-      raise ValueError(
-        f"{tflite}: LiteRT.js runs no file of --{name}. Export it without."
-      )
+  config = tflite_file.read_span_config(tflite)
+  if config["tflite"].get("dynamic_length"):
+    raise ValueError(
+      f"{tflite}: LiteRT.js runs no file of --dynamic_length. Export it "
+      "without."
+    )
   for package in ("core", "wasm-utils"):
     if not os.path.isdir(os.path.join(packages, package)):
       raise ValueError(

@@ -173,7 +173,7 @@ class WordPieceTokenizer(Tokenizer):
     ends = tf.gather(not_marks, tf.searchsorted(not_marks, ends))
     # Hangul syllables become two or three characters.
     lengths = tf.strings.length(normalized, unit="UTF8_CHAR")
-    return self.unknown_long_words(ids, starts, ends, lengths)
+    return self._unknown_long_words(ids, starts, ends, lengths)
 
   def normalized_characters(self, texts):
     """Returns the `Characters` of texts, string [batch], valid UTF-8.
@@ -203,7 +203,7 @@ class WordPieceTokenizer(Tokenizer):
       tf.gather(is_mark, index),
     )
 
-  def unknown_long_words(self, ids, starts, ends, num_characters):
+  def _unknown_long_words(self, ids, starts, ends, num_characters):
     """Replaces every word of over 200 characters by one [UNK].
 
     num_characters, int32 [offsets], are the characters at each offset. Returns
@@ -224,12 +224,6 @@ class WordPieceTokenizer(Tokenizer):
 
   def get_config(self):
     return {**super().get_config(), "do_lower_case": self.do_lower_case}
-
-
-def one_row(values):
-  """Returns [n] as ragged [1, n]."""
-  splits = tf.stack([0, tf.size(values)])
-  return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
 
 
 def _indices(condition):

@@ -109,7 +109,7 @@ class SlidingWindows(keras.layers.Layer):
 
   def place(self, question_ids, context):
     """Returns the `PlacedWindows` of a batch; arguments as in `call`."""
-    question_ids = self.shortened(question_ids)
+    question_ids = question_ids[:, : self.options.max_query_length]
     columns = self.columns(
       tf.cast(question_ids.row_lengths(), tf.int32),
       tf.cast(context.ids.row_lengths(), tf.int32),
@@ -130,7 +130,7 @@ class SlidingWindows(keras.layers.Layer):
     num_windows = 1 + (further + step - 1) // step
     num_windows = tf.where(context_lengths > 0, num_windows, 0)
     before = tf.cumsum(num_windows, exclusive=True)
-    example = self.window_examples(num_windows)
+    example = tf.repeat(tf.range(tf.size(num_windows)), num_windows)
     doc_span_index = tf.range(tf.size(example)) - tf.gather(before, example)
     context_start = doc_span_index * tf.gather(step, example)
     left = tf.gather(context_lengths, example) - context_start
@@ -184,7 +184,7 @@ class SlidingWindows(keras.layers.Layer):
     ids = tf.where(is_sep | (positions == last_sep), self.sep_id, ids)
     input_mask = positions <= last_sep
     segment = (positions >= first) & input_mask
-    is_max_context = self._is_max_context(placed.columns, rows, positions)
+    is_max_context = _is_max_context(placed.columns, rows, positions)
     return {
       **windows,
       "input_ids": tf.where(positions == 0, self.cls_id, ids),
@@ -194,20 +194,6 @@ class SlidingWindows(keras.layers.Layer):
       "token_char_ends": of_context(placed.context.char_ends, -1),
       "is_max_context": in_context & is_max_context,
     }
-
-  # TFLite lacks some of the ops below: text_graph overrides these methods.
-
-  def context_score(self, least, length):
-    """Scores the context of tokens: least + 0.01 * length, in float64."""
-    # As run_squad: ties are decided by rounding in float64.
-    return tf.cast(least, tf.float64) + 0.01 * tf.cast(length, tf.float64)
-
-  def shortened(self, question_ids):
-    return question_ids[:, : self.options.max_query_length]
-
-  def window_examples(self, num_windows):
-    """Returns the example of each window, given the windows of each example."""
-    return tf.repeat(tf.range(tf.size(num_windows)), num_windows)
 
   def get_config(self):
     names = ("cls_id", "sep_id", "pad_to_max", "pad_id", "num_separators")
@@ -219,34 +205,37 @@ class SlidingWindows(keras.layers.Layer):
   def from_config(cls, config):
     return cls(**{**config, "options": WindowOptions(**config["options"])})
 
-  def _is_max_context(self, columns, rows, positions):
-    """Whether windows score their tokens highest, bool [windows, seq_length].
 
-    score = min(tokens to its left, to its right) + 0.01 * window length; the
-    first window wins a tie. A token's score rises from window to window up to
-    the best one and then falls, so it is compared with both neighbours only.
-    Undefined outside the passage.
-    """
-    # One more row before the first window and after the last.
-    padded = {n: tf.concat([[0], x, [0]], 0) for n, x in columns.items()}
-    row = rows[:, tf.newaxis]
-    before, own, after = (
-      {n: tf.gather(x, row + i) for n, x in padded.items()} for i in range(3)
-    )
-    left = positions - own["first_context_position"]
+def _is_max_context(columns, rows, positions):
+  """Whether windows score their tokens highest, bool [windows, seq_length].
 
-    def score_in(window):  # and whether it contains the token
-      left_there = left + own["context_start"] - window["context_start"]
-      right_there = window["context_length"] - left_there - 1
-      least = tf.minimum(left_there, right_there)
-      return self.context_score(least, window["context_length"]), least >= 0
+  score = min(tokens to its left, to its right) + 0.01 * window length; the
+  first window wins a tie. A token's score rises from window to window up to
+  the best one and then falls, so it is compared with both neighbours only.
+  Undefined outside the passage.
+  """
+  # One more row before the first window and after the last.
+  padded = {n: tf.concat([[0], x, [0]], 0) for n, x in columns.items()}
+  row = rows[:, tf.newaxis]
+  before, this, after = (
+    {n: tf.gather(x, row + i) for n, x in padded.items()} for i in range(3)
+  )
+  left = positions - this["first_context_position"]
 
-    score, _ = score_in(own)
-    score_before, is_before = score_in(before)
-    score_after, is_after = score_in(after)
-    is_before &= (own["doc_span_index"] > 0) & (score_before >= score)
-    is_after &= (after["doc_span_index"] > 0) & (score_after > score)
-    return ~(is_before | is_after)
+  def score_in(window):  # and whether it contains the token
+    left_there = left + this["context_start"] - window["context_start"]
+    right_there = window["context_length"] - left_there - 1
+    least = tf.minimum(left_there, right_there)
+    # As run_squad: ties are decided by rounding in float64.
+    more = 0.01 * tf.cast(window["context_length"], tf.float64)
+    return tf.cast(least, tf.float64) + more, least >= 0
+
+  score, _ = score_in(this)
+  score_before, is_before = score_in(before)
+  score_after, is_after = score_in(after)
+  is_before &= (this["doc_span_index"] > 0) & (score_before >= score)
+  is_after &= (after["doc_span_index"] > 0) & (score_after > score)
+  return ~(is_before | is_after)
 
 
 def _in_rows(tokens, column, offset):

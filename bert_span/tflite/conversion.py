@@ -16,7 +16,6 @@ from bert_span.modeling.inference_encoder import (
   InferenceModel,
 )
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.text_graph import TextGraph
 
 INPUT_NAMES = ("ids", "mask", "segment_ids")
 # The runtime of the Task Library needs it; the public API has no such option.
@@ -33,42 +32,29 @@ def convert(extractor, options):
   The file has one signature, serving_default; the tensors themselves have the
   same names. Its inputs are ids, mask and segment_ids, int32 [1, seq_length],
   and its outputs the logits, float32 [1, seq_length] or [1, seq_length, 3].
-  With a tokenizer the inputs are question and context, string [1], and the
-  outputs those of `TextGraph`; the file then needs the custom ops of
-  `byte_tokenizer.CUSTOM_OPS`. Returns the bytes of the file, without metadata.
+  Returns the bytes of the file, without metadata.
   """
-  model = extractor.model
   is_dynamic = options.quantization == "dynamic"
-  encoder = QuantizableEncoder(model.backbone) if is_dynamic else None
-  model = InferenceModel(model, encoder)
-  if options.with_tokenizer:
-    if not extractor.head.scores_ends:
-      raise ValueError(
-        "A TFLite file with a tokenizer decodes span heads only. Received a "
-        f"model with a {extractor.head.name} head. Omit --with_tokenizer, and "
-        "decode the logits as described in docs/tflite.md."
-      )
-    parts = extractor.preprocessor, extractor.decoder_options
-    function = TextGraph(model, *parts, options.dynamic_length).__call__
-    spec, names = tf.TensorSpec([1], tf.string), ("question", "context")
-  else:
+  encoder = QuantizableEncoder(extractor.backbone) if is_dynamic else None
+  model = InferenceModel(extractor, encoder)
+  length = extractor.window_options.max_seq_length
+  shape = [1, None if options.dynamic_length else length]
 
-    def function(ids, mask, segment_ids):
-      return model(
-        {"token_ids": ids, "padding_mask": mask, "segment_ids": segment_ids}
-      )
+  @tf.function(
+    input_signature=[tf.TensorSpec(shape, tf.int32, n) for n in INPUT_NAMES],
+    autograph=False,
+  )
+  def logits(ids, mask, segment_ids):
+    return model(
+      {"token_ids": ids, "padding_mask": mask, "segment_ids": segment_ids}
+    )
 
-    length = extractor.window_options.max_seq_length
-    shape = [1, None if options.dynamic_length else length]
-    spec, names = tf.TensorSpec(shape, tf.int32), INPUT_NAMES
-  specs = [tf.TensorSpec.from_spec(spec, name) for name in names]
   module = tf.Module()
   module.raw_variables = model.variables
-  traced = tf.function(function, input_signature=specs, autograph=False)
   with tempfile.TemporaryDirectory() as folder:
-    tf.saved_model.save(module, folder, traced.get_concrete_function())
+    tf.saved_model.save(module, folder, logits.get_concrete_function())
     converter = tf.lite.TFLiteConverter.from_saved_model(folder)
-    # The export checks which ones there are. Flex ops are not allowed.
+    # `check_ops` refuses a file with custom ops, and names them.
     converter.allow_custom_ops = True
     if options.quantization != "none":
       converter.optimizations = [tf.lite.Optimize.DEFAULT]

@@ -22,13 +22,8 @@ _MAX_FILE_BYTES = 1 << 26  # of a vocabulary
 # Ops of a model whose weights are not in the file.
 _VARIABLE_OPS = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
 _CUSTOM = "CUSTOM:"
-# What span_config.json says about the file itself.
-_OWN_FIELDS = {
-  "max_length": int,
-  "with_tokenizer": bool,
-  "model_bytes": int,
-  "model_sha256": str,
-}
+# What span_config.json says about the file itself, in "tflite".
+_FILE_FIELDS = {"max_length": int, "model_bytes": int, "model_sha256": str}
 _EXPORT_AGAIN = "Export the model again with export.export_tflite."
 
 # From the bytes of a TFLite file to a `ModelT`, and back.
@@ -54,20 +49,19 @@ def op_counts(model):
   return dict(sorted(counts.items()))
 
 
-def check_ops(counts, custom_ops=()):
-  """Raises ValueError for resource variables, and for other custom ops."""
+def check_ops(counts):
+  """Raises ValueError for resource variables and for custom ops."""
   variables = [name for name in _VARIABLE_OPS if name in counts]
   if variables:
     raise ValueError(
       f"The TFLite file reads resource variables ({', '.join(variables)}): its "
       "weights are not in the file, and it would return NaN."
     )
-  custom = {name for name in counts if name.startswith(_CUSTOM)}
-  custom -= {_CUSTOM + name for name in custom_ops}
+  custom = [name for name in counts if name.startswith(_CUSTOM)]
   if custom:
     raise ValueError(
-      f"The TFLite file needs the ops {', '.join(sorted(custom))}, which are "
-      "not builtin ops of TFLite."
+      f"The TFLite file needs the ops {', '.join(custom)}, which are not "
+      "builtin ops of TFLite."
     )
 
 
@@ -127,19 +121,26 @@ def read_span_config(path):
   name = f"{path}, {span_config.CONFIG_FILE}"
   content = read_files(path)[span_config.CONFIG_FILE]
   config = span_config.parse_span_config(content, name)
-  own = config.get("tflite")
-  own = {"with_tokenizer": False, **own} if isinstance(own, dict) else {}
+  about_file = config.get("tflite")
+  if not isinstance(about_file, dict):
+    about_file = {}
+  if about_file.get("with_tokenizer"):
+    raise ValueError(
+      f"{path} contains its tokenizer (--with_tokenizer). bert_span 0.1.0 "
+      "opens such files, this version does not. Export the model again with "
+      "export.export_tflite, which has no such flag now."
+    )
   wrong = [
     field
-    for field, kind in _OWN_FIELDS.items()
-    if not is_kind(own.get(field), kind)
+    for field, kind in _FILE_FIELDS.items()
+    if not is_kind(about_file.get(field), kind)
   ]
   if wrong:
     raise ValueError(
       f'{name}: {", ".join(wrong)} of "tflite" missing or of another type. '
       f"{_EXPORT_AGAIN}"
     )
-  return {**config, "tflite": own}
+  return config
 
 
 def read_vocabulary(path):
@@ -159,8 +160,8 @@ def check_unchanged(path, config):
   # Runtimes do not check the file: a damaged one would end the process.
   written = config["tflite"]
   with open(path, "rb") as file:
-    found = fingerprint(file.read()[: written["model_bytes"]])
-  if found["model_sha256"] != written["model_sha256"]:
+    content = file.read()[: written["model_bytes"]]
+  if fingerprint(content)["model_sha256"] != written["model_sha256"]:
     raise ValueError(
       f"{path} is damaged: its model is not the exported one. Copy the file "
       f"again. {_EXPORT_AGAIN}"

@@ -38,10 +38,6 @@ _DESCRIPTIONS = {
   "ids": "Ids of the WordPieces of [CLS] question [SEP] passage [SEP], then 0.",
   "mask": "1 for WordPieces, 0 for padding.",
   "segment_ids": "1 for the passage and the [SEP] after it, otherwise 0.",
-  "question": "The question, UTF-8.",
-  "context": "The passage, UTF-8.",
-  "n_best_start_logit": "start logit of the first token, or of [CLS]",
-  "n_best_end_logit": "end logit of the last token, or of [CLS]",
 }
 
 
@@ -49,31 +45,31 @@ class _Byte(int):
   """A field of one byte: an enum value, or the type of a union."""
 
 
-def with_metadata(content, info, vocabulary, config, output_guide):
+def with_metadata(content, info, vocabulary, config, logits_guide):
   """Adds metadata, vocab.txt and span_config.json to the bytes of a file.
 
   `info` is a `ModelInfo`, `config` the dict of span_config.json, to which the
-  fingerprint is added; for output_guide see `AnswerHead.served_guide`.
+  fingerprint is added; logits_guide describes the outputs by name.
   """
   model = tflite_file.parse(content)
   data, entry = schema.BufferT(), schema.MetadataT()
-  has_tokenizer = config["tflite"]["with_tokenizer"]
-  descriptions = _DESCRIPTIONS | output_guide
-  data.data = list(_metadata(model, info, has_tokenizer, descriptions))
+  data.data = list(_metadata(model, info, _DESCRIPTIONS | logits_guide))
   entry.name, entry.buffer = BUFFER_NAME, len(model.buffers)
   model.buffers.append(data)
   model.metadata = [*(model.metadata or []), entry]
   packed = tflite_file.pack(model)
-  own = {**config["tflite"], **tflite_file.fingerprint(packed)}
+  about_file = {**config["tflite"], **tflite_file.fingerprint(packed)}
   lines = "".join(f"{token}\n" for token in vocabulary)
   files = {
     tflite_file.VOCABULARY_FILE: lines.encode("utf-8"),
-    CONFIG_FILE: json.dumps({**config, "tflite": own}, indent=2).encode(),
+    CONFIG_FILE: json.dumps(
+      {**config, "tflite": about_file}, indent=2
+    ).encode(),
   }
   return tflite_file.with_files(packed, files)
 
 
-def _metadata(model, info, has_tokenizer, descriptions):
+def _metadata(model, info, descriptions):
   """The bytes of the metadata of a `ModelT`; tables are dicts of fields."""
   graph = model.subgraphs[0]
   content = {0: _Byte(_FEATURE_PROPERTIES), 1: {}}
@@ -91,11 +87,12 @@ def _metadata(model, info, has_tokenizer, descriptions):
     0: CONFIG_FILE,
     1: "How text is divided into windows and answers are chosen, as JSON.",
   }
-  inputs, outputs = tensors(graph.inputs), tensors(graph.outputs)
-  subgraph = {0: info.name, 2: inputs, 3: outputs}
-  if not has_tokenizer:
-    options = {0: [vocabulary]}
-    subgraph[5] = [{0: _Byte(_BERT_TOKENIZER_OPTIONS), 1: options}]
+  subgraph = {
+    0: info.name,
+    2: tensors(graph.inputs),
+    3: tensors(graph.outputs),
+    5: [{0: _Byte(_BERT_TOKENIZER_OPTIONS), 1: {0: [vocabulary]}}],
+  }
   root = {
     0: info.name,
     1: info.description,
@@ -103,7 +100,7 @@ def _metadata(model, info, has_tokenizer, descriptions):
     3: [subgraph],
     4: info.author,
     5: info.license,
-    6: [vocabulary, config] if has_tokenizer else [config],
+    6: [config],
     7: _MIN_PARSER_VERSION,
   }
   builder = flatbuffers.Builder(1024)

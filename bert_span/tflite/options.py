@@ -43,10 +43,3 @@ class TFLiteOptions(CheckedOptions):
     minimum=0.0,
   )
   info: ModelInfo | None = None  # None: a name and a version only
-  with_tokenizer: bool = option(
-    False,
-    "Whether the file accepts a question and a passage as strings and returns "
-    "byte offsets of the answer, with tokenizer, windows and decoding inside. "
-    "The runtime needs three custom ops of tensorflow-text, no Flex ops. Span "
-    "heads only.",
-  )

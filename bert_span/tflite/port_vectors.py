@@ -21,9 +21,9 @@ positions without padding.
 
 import itertools
 import json
-import sys
 
 from bert_span.answers.decoding.predictions import answer_of
+from bert_span.serving.export import sample_examples
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.tflite import file as tflite_file
@@ -57,16 +57,21 @@ _CONTEXTS = (
   "Anna. Anna? Anna! anna ANNA Änna",
   "supercalifragilisticexpialidocious qzxqzx",
 )
-EDGE_EXAMPLES = tuple(
-  SquadExample(f"edge {i}", question, context)
-  for i, (context, question) in enumerate(
-    itertools.product(_CONTEXTS, _QUESTIONS)
-  )
-)
+
+
+def vector_examples():
+  """The 100 questions of test vectors: edge cases, and half of the sample."""
+  edge_cases = [
+    SquadExample(f"edge {i}", question, context)
+    for i, (context, question) in enumerate(
+      itertools.product(_CONTEXTS, _QUESTIONS)
+    )
+  ]
+  return [*edge_cases, *sample_examples()[::2]]
 
 
 def write_port_vectors(tflite_path, examples, path):
-  """Writes the test vectors of a TFLite file without a tokenizer."""
+  """Writes the test vectors of a TFLite file."""
   extractor = TFLiteSpanExtractor(tflite_path)
   config = tflite_file.read_span_config(tflite_path)
   header = {
@@ -77,14 +82,13 @@ def write_port_vectors(tflite_path, examples, path):
   }
   lines = []
   for example in examples:
-    batches = []
-    (found,) = extractor.predict([example], on_logits=batches.append)
-    (batch,) = batches
+    (batch,) = extractor.window_logits([example])
+    (prediction,) = extractor.decode(batch)
     num_windows = len(batch.windows["example_index"])
-    lists = extractor.head.lists_of(found, n_best=sys.maxsize)
-    answer = {**answer_of(found)._asdict(), "null_odds": found.null_odds}
-    for name, entries in lists.items():
-      answer[name] = [entry._asdict() for entry in entries]
+    answer = answer_of(prediction)._asdict()
+    answer["null_odds"] = prediction.null_odds
+    entries = extractor.columns.entries  # "n_best" or "spans"
+    answer[entries] = [e._asdict() for e in getattr(prediction, entries)]
     vector = {
       "question": example.question,
       "context": example.context,
@@ -100,7 +104,7 @@ def write_port_vectors(tflite_path, examples, path):
 
 def _tokens(extractor, text):
   tokens = extractor.preprocessor.tokenizer([text])._asdict()
-  return {name: part.values.numpy().tolist() for name, part in tokens.items()}
+  return {name: x.values.numpy().tolist() for name, x in tokens.items()}
 
 
 def _window(batch, row):

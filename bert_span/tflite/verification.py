@@ -1,17 +1,17 @@
-"""Checks that a TFLite file gives the answers and tokens of its model."""
+"""Checks that a TFLite file gives the answers of its model."""
 
 import math
 import os
 
 import numpy as np
-import tensorflow as tf
 
-from bert_span.serving.signatures import byte_offsets
-from bert_span.storage.files import encodable, read_bytes
+from bert_span.storage.files import read_bytes
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.byte_tokenizer import CUSTOM_OPS, ByteTokenizer
 from bert_span.tflite.conversion import INPUT_NAMES
-from bert_span.tflite.tflite_extractor import make_interpreter, open_tflite
+from bert_span.tflite.tflite_extractor import (
+  TFLiteSpanExtractor,
+  make_interpreter,
+)
 
 # Share of sample questions with the same answer, character for character.
 # Quantization changes some answers; a broken file changes nearly all.
@@ -19,9 +19,6 @@ _LEAST_EQUAL = {"none": 1.0, "float16": 0.97, "dynamic": 0.6}
 # Of float32: sums are computed in another order.
 _TOLERANCE = 1e-3
 _MAX_SHOWN = 5  # differences
-# Texts that are joined by line breaks, which end words, and compared as one.
-_JOINED = 200
-_CAPITAL_SIGMA, _SIGMA = "\N{GREEK CAPITAL LETTER SIGMA}", "σ"
 
 
 def verify(path, extractor, examples, quantization):
@@ -30,31 +27,21 @@ def verify(path, extractor, examples, quantization):
   Returns a dict for the report: num_questions, and num_equal of them with the
   answer of the model; largest_difference of the scores of equal answers; ops,
   their counts by name; size_bytes of the file; peak_arena_bytes for the longest
-  window, or for the first example if the file takes strings. ValueError if the
-  file needs ops that runtimes lack, returns NaN or an infinity, or has too few
-  equal answers.
+  window. ValueError if the file needs ops that runtimes lack, returns NaN or an
+  infinity, or has too few equal answers.
   """
-  has_tokenizer = tflite_file.read_span_config(path)["tflite"]["with_tokenizer"]
   ops = tflite_file.op_counts(tflite_file.parse(read_bytes(path)))
-  tflite_file.check_ops(ops, CUSTOM_OPS if has_tokenizer else ())
-  options = extractor.window_options, extractor.decoder_options
-  candidate = open_tflite(path, *options, head=extractor.head)
-  on_logits = None
-  if has_tokenizer:
-    question, context = examples[0].question, examples[0].context
-    for texts in ((question, context), (question, ""), ("", context)):
-      _check_finite(candidate.columns(*texts), f"question {texts[0]!r}")
-    inputs = candidate.inputs(question, context)
-  else:
-    _check_windows(candidate.runner)
-    window = np.zeros([1, candidate.runner.max_length], np.int32)
-    inputs = dict.fromkeys(INPUT_NAMES, window)
-
-    def on_logits(found):
-      _check_finite(found.logits, "sample questions")
-
-  given = list(candidate.predict(examples, on_logits=on_logits))
-  expected = list(extractor.predict(examples))
+  tflite_file.check_ops(ops)
+  candidate = TFLiteSpanExtractor(
+    path, extractor.window_options, extractor.decoder_options
+  )
+  _check_windows(candidate.runner)
+  window = np.zeros([1, candidate.runner.max_length], np.int32)
+  given = []
+  for window_logits in candidate.window_logits(examples):
+    _check_finite(window_logits.logits, "sample questions")
+    given += candidate.decode(window_logits)
+  expected = list(extractor.predictions(examples))
   num_equal, largest_difference = _compare(expected, given, quantization)
   return {
     "num_questions": len(examples),
@@ -62,7 +49,9 @@ def verify(path, extractor, examples, quantization):
     "largest_difference": largest_difference,
     "ops": ops,
     "size_bytes": os.path.getsize(path),
-    "peak_arena_bytes": peak_arena_bytes(path, inputs, has_tokenizer),
+    "peak_arena_bytes": peak_arena_bytes(
+      path, dict.fromkeys(INPUT_NAMES, window)
+    ),
   }
 
 
@@ -98,11 +87,12 @@ def _compare(expected, given, quantization):
       continue
     largest = max(largest, abs(wanted.score - answer.score))
     for field in ("score", "probability", "null_odds"):
-      numbers = getattr(wanted, field), getattr(answer, field)
-      if quantization == "none" and not math.isclose(
-        *numbers, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
-      ):
-        different.append(f"{name}: {field} {numbers[0]}, the file {numbers[1]}")
+      of_model, of_file = getattr(wanted, field), getattr(answer, field)
+      is_close = math.isclose(
+        of_model, of_file, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
+      )
+      if quantization == "none" and not is_close:
+        different.append(f"{name}: {field} {of_model}, the file {of_file}")
         break
   num_equal = len(expected) - len(different)
   least = _LEAST_EQUAL[quantization]
@@ -119,7 +109,7 @@ def _spans(prediction):
   return [(span.char_start, span.char_end) for span in prediction.spans]
 
 
-def peak_arena_bytes(path, inputs, with_text_ops=False):
+def peak_arena_bytes(path, inputs):
   """Computes the peak of the bytes of all tensors that are live together.
 
   The runtime allocates tensors in one arena and frees each after its last use:
@@ -132,9 +122,7 @@ def peak_arena_bytes(path, inputs, with_text_ops=False):
   such as XNNPACK allocate on their own. The peak of the graph of a loop adds to
   that of the graph around it. Constants and strings are not counted.
   """
-  interpreter = make_interpreter(
-    path, plain_kernels=True, with_text_ops=with_text_ops
-  )
+  interpreter = make_interpreter(path, plain_kernels=True)
   interpreter.get_signature_runner()(**inputs)
   model = tflite_file.parse(read_bytes(path))
   peak = 0
@@ -159,45 +147,3 @@ def peak_arena_bytes(path, inputs, with_text_ops=False):
         changes[last.get(index, begin) + 1] -= sizes.get(index, 0)
     peak += int(np.cumsum(changes).max())
   return peak
-
-
-def compare_tokenizers(tokenizer, texts):
-  """Compares a `WordPieceTokenizer` with its `ByteTokenizer`.
-
-  Returns a dict for the report: num_texts, the distinct ones; num_tokens, their
-  WordPieces; capital_sigma, texts that differ only by a capital sigma, see
-  `ByteTokenizer`; other, texts that differ otherwise; shown, the first that
-  differ.
-  """
-  byte_tokenizer = ByteTokenizer(tokenizer)
-
-  @tf.function(input_signature=[tf.TensorSpec([1], tf.string)])
-  def both_tokens(text):
-    ids, *char_offsets = (part.values for part in tokenizer(text))
-    offsets = byte_offsets(text, [x[tf.newaxis] for x in char_offsets])
-    expected = [ids, *(x[0] for x in offsets)]
-    return expected, [part.values for part in byte_tokenizer(text)]
-
-  def compare(text):
-    """Whether both agree, and the number of WordPieces."""
-    expected, given = both_tokens(tf.constant([text]))
-    return all(map(np.array_equal, expected, given)), len(given[0])
-
-  texts = list(dict.fromkeys(encodable(text) for text in texts))
-  num_tokens, different = 0, []
-  for begin in range(0, len(texts), _JOINED):
-    part = texts[begin : begin + _JOINED]
-    is_equal, tokens = compare("\n".join(part))
-    num_tokens += tokens
-    if not is_equal:
-      different += [text for text in part if not compare(text)[0]]
-  with_sigma = sum(
-    compare(text.replace(_CAPITAL_SIGMA, _SIGMA))[0] for text in different
-  )
-  return {
-    "num_texts": len(texts),
-    "num_tokens": num_tokens,
-    "capital_sigma": with_sigma,
-    "other": len(different) - with_sigma,
-    "shown": different[:_MAX_SHOWN],
-  }

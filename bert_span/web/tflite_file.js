@@ -35,8 +35,9 @@ export async function readTfliteFile(buffer) {
   if (await sha256Of(model) !== sha256) {
     throw new Error("The file is damaged: copy or export it again.");
   }
-  if (config.head !== "span" || config.tflite.with_tokenizer) {
-    throw new Error("A span head exported without --with_tokenizer is needed.");
+  if (config.head !== "span") throw new Error("A span head is needed.");
+  if (config.tflite.with_tokenizer) {  // of bert_span 0.1.0
+    throw new Error("The file contains its tokenizer: export it again.");
   }
   if (config.tflite.dynamic_length) {
     throw new Error(

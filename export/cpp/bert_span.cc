@@ -1127,9 +1127,9 @@ struct SpanExtractor::Parts {
   // The bytes of the model. The runtime does not check them: damaged ones would
   // end the process.
   std::string_view CheckedModel() const {
-    if (config.Text("head") != "span" ||
-        config.IsTrue("tflite.with_tokenizer")) {
-      throw Error("a span head exported without --with_tokenizer is needed");
+    if (config.Text("head") != "span") throw Error("a span head is needed");
+    if (config.IsTrue("tflite.with_tokenizer")) {  // of bert_span 0.1.0
+      throw Error("the file contains its tokenizer: export it again");
     }
     if (max_seq_length <= max_query_length + kSpecialTokens ||
         max_seq_length > max_length()) {

@@ -80,7 +80,7 @@ using Observer =
 class SpanExtractor {
  public:
   // Reads a file. Throws std::runtime_error if it cannot be read, is damaged,
-  // or is not of a span head exported without --with_tokenizer.
+  // is not of a span head, or contains its tokenizer (as bert_span 0.1.0 wrote).
   explicit SpanExtractor(const std::string& path, int num_threads = 1);
   ~SpanExtractor();
 

@@ -17,12 +17,12 @@ from tiny_extractor import tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.jobs.export_tflite import tflite_content
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.tflite import file as tflite_file
+from bert_span.tflite.export import tflite_content
 from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 

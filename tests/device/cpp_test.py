@@ -14,9 +14,8 @@ from device_texts import assert_answer, assert_equal, encoded
 from exported_tflite import exported_tflite, with_files_of
 from tiny_extractor import CONTEXT, QUESTION
 
-from bert_span.jobs.export_saved_model import sample_examples
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.port_vectors import EDGE_EXAMPLES, write_port_vectors
+from bert_span.tflite.port_vectors import vector_examples, write_port_vectors
 
 pytestmark = pytest.mark.large
 _SANITIZED = (
@@ -113,11 +112,11 @@ def test_port_vectors_of_the_exporter(
   path, file = device_files["uncased"].path, tmp_path / "vectors.json"
   if dynamic_length:
     path, _ = exported_tflite(dynamic_length=True)
-  examples = [*EDGE_EXAMPLES, *sample_examples()[::2]]
+  examples = vector_examples()
   write_port_vectors(path, examples, file)
   expected = json.loads(file.read_text("utf-8"))["vectors"]
-  found = rows(path, "vectors", _texts(examples))
-  for given, wanted in zip(found, expected, strict=True):
+  vectors = rows(path, "vectors", _texts(examples))
+  for given, wanted in zip(vectors, expected, strict=True):
     question, context = wanted.pop("question"), wanted.pop("context")
     assert_equal(given, wanted, question, context)
 

@@ -6,31 +6,19 @@ import json
 import pathlib
 
 import numpy as np
-from tiny_extractor import VOCABULARY, new_folder, shared_extractor
+from tiny_extractor import new_folder, shared_extractor
 
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.jobs import export_tflite
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.tflite_extractor import open_tflite
-
-# Arguments of `exported_tflite`, for a file that takes strings.
-TEXT_FILE = {
-  "dynamic_length": True,
-  "with_tokenizer": True,
-  "temperature": 1.7,
-  "log_odds_shift": 0.8,
-  "span_score": "mean_probability",
-}
+from bert_span.tflite.export import tflite_content
+from bert_span.tflite.options import TFLiteOptions
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 
 @functools.cache
 def exported_tflite(
-  kind=SpanExtractor,
-  quantization="none",
-  dynamic_length=False,
-  with_tokenizer=False,
-  **decoder,
+  kind=SpanExtractor, quantization="none", dynamic_length=False, **decoder
 ):
   """The path of a TFLite file, and the SpanExtractor it was made of.
 
@@ -39,20 +27,19 @@ def exported_tflite(
   extractor = shared_extractor(version_2=True, kind=kind)
   if decoder:
     options = dataclasses.replace(extractor.decoder_options, **decoder)
-    parts = extractor, VOCABULARY, True, extractor.window_options
-    extractor = SpanExtractor(*parts, options)
+    extractor = SpanExtractor(
+      extractor.backbone, extractor.preprocessor, options, extractor.head
+    )
   path = new_folder() / "tiny.tflite"
-  options = export_tflite.TFLiteOptions(
-    quantization, dynamic_length, with_tokenizer=with_tokenizer
-  )
-  path.write_bytes(export_tflite.tflite_content(extractor, options))
+  options = TFLiteOptions(quantization, dynamic_length)
+  path.write_bytes(tflite_content(extractor, options))
   return str(path), extractor
 
 
 @functools.cache
 def opened_tflite(**file):
   """The extractor of an `exported_tflite`, whose graphs are traced once."""
-  return open_tflite(exported_tflite(**file)[0])
+  return TFLiteSpanExtractor(exported_tflite(**file)[0])
 
 
 def parsed(path):
@@ -61,7 +48,7 @@ def parsed(path):
 
 
 def with_files_of(path, content=None, **changes):
-  """A model, or the file's own, with its files and a changed span_config."""
+  """A model, or that of the file, with its files and a changed span_config."""
   config = tflite_file.read_span_config(path)
   if content is None:
     size = config["tflite"]["model_bytes"]

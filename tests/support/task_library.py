@@ -34,7 +34,8 @@ def main(argv):
   """Exports, asks both, and prints what they have in common."""
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor, TFLiteSpanExtractor, WindowOptions
-  from bert_span.jobs import export_tflite
+  from bert_span.tflite.export import tflite_content
+  from bert_span.tflite.options import TFLiteOptions
 
   extractor = SpanExtractor.from_preset(
     _MODEL.value, WindowOptions(_SEQ_LENGTH, 128, 64)
@@ -44,11 +45,10 @@ def main(argv):
   for quantization in ("none", "dynamic"):
     with tempfile.TemporaryDirectory() as folder:
       path = os.path.join(folder, "model.tflite")
-      options = export_tflite.TFLiteOptions(quantization)
-      content = export_tflite.tflite_content(extractor, options)
+      content = tflite_content(extractor, TFLiteOptions(quantization))
       pathlib.Path(path).write_bytes(content)
       theirs = _task_library_answers(path, examples, folder)
-      ours = list(TFLiteSpanExtractor(path).predict(examples))
+      ours = list(TFLiteSpanExtractor(path).predictions(examples))
     causes = collections.Counter(
       _cause(example.context, our, text, score)
       for example, our, (text, score) in zip(
@@ -66,7 +66,7 @@ def main(argv):
 def _examples(preprocessor):
   """Questions on ASCII passages of one window."""
   from bert_span.data.window_batches import example_arrays
-  from bert_span.jobs.export_saved_model import sample_examples
+  from bert_span.serving.export import sample_examples
 
   chosen = [
     example
@@ -74,7 +74,8 @@ def _examples(preprocessor):
     if (example.context + example.question).isascii()
     and example.context.strip()
   ]
-  windows = preprocessor(example_arrays(chosen))["example_index"].numpy()
+  texts = example_arrays(chosen)
+  windows = preprocessor.windows(texts)["example_index"].numpy()
   counts = collections.Counter(windows.tolist())
   single = [e for i, e in enumerate(chosen) if counts[i] == 1]
   if not single:

@@ -8,7 +8,7 @@ from exported_tflite import exported_tflite, parsed
 from flatbuffers.number_types import Uint8Flags, UOffsetTFlags
 from flatbuffers.table import Table
 
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.metadata import BUFFER_NAME, with_metadata
 from bert_span.tflite.options import ModelInfo
@@ -46,8 +46,8 @@ def test_model_tensors_tokenizer_and_files_are_described(tmp_path):
   model = parsed(exported_tflite()[0])
   model.metadata = []
   info = ("qa", "Finds answers.", "7", "The author", "Apache-2.0")
-  guide = {**SPAN_HEAD.served_guide, **SPAN_HEAD.logits_guide}
-  config = {"a": 1, "tflite": {"max_length": 8, "with_tokenizer": False}}
+  guide = SpanExtractor.logits_descriptions
+  config = {"a": 1, "tflite": {"max_length": 8}}
   content = tflite_file.pack(model)
   path = tmp_path / "other.tflite"
   path.write_bytes(
@@ -65,11 +65,11 @@ def test_model_tensors_tokenizer_and_files_are_described(tmp_path):
   # Older runtimes match metadata to tensors by position.
   for field, indices, names in (
     (2, graph.inputs, ["ids", "mask", "segment_ids"]),
-    (3, graph.outputs, SPAN_HEAD.logits),
+    (3, graph.outputs, SpanExtractor.logits),
   ):
-    found = [tensor.text(0) for tensor in described.children(field)]
-    assert found == [graph.tensors[i].name.decode() for i in indices]
-    assert set(found) == set(names)
+    described_names = [t.text(0) for t in described.children(field)]
+    assert described_names == [graph.tensors[i].name.decode() for i in indices]
+    assert set(described_names) == set(names)
   for tensor in described.children(3):
     assert tensor.text(1) == guide[tensor.text(0)]
   (unit,) = described.children(5)

@@ -6,7 +6,7 @@ import pytest
 from exported_tflite import exported_tflite, opened_tflite
 from tiny_extractor import CONTEXT, QUESTION
 
-from bert_span.heads.bio import BIO_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.squad.example import SquadExample
 from bert_span.tflite.port_vectors import write_port_vectors
 
@@ -19,7 +19,7 @@ _EXAMPLES = [
 
 @pytest.mark.large
 @pytest.mark.parametrize(
-  "model", [{}, {"head": BIO_HEAD, "dynamic_length": True}]
+  "model", [{}, {"kind": BioExtractor, "dynamic_length": True}]
 )
 def test_a_vector_holds_every_step(tmp_path, model):
   path, _ = exported_tflite(**model)
@@ -46,11 +46,11 @@ def test_a_vector_holds_every_step(tmp_path, model):
   assert sum(sum(w["is_max_context"]) for w in many["windows"]) == len(
     many["context_tokens"]["ids"]
   )
-  predictions = opened_tflite(**model).predict(_EXAMPLES)
+  predictions = opened_tflite(**model).predictions(_EXAMPLES)
   for vector, prediction in zip(content["vectors"], predictions, strict=True):
     answer = vector["answer"]
     assert answer["text"] == prediction.text
     assert answer["score"] == pytest.approx(prediction.score, abs=1e-5)
-    entries = "spans" if "head" in model else "n_best"
+    entries = "spans" if "kind" in model else "n_best"
     texts = [entry.text for entry in getattr(prediction, entries)]
     assert [entry["text"] for entry in answer[entries]] == texts

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from exported_tflite import TEXT_FILE, exported_tflite, opened_tflite
+from exported_tflite import exported_tflite, opened_tflite
 from tensorflow.lite.python.interpreter import Interpreter
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
@@ -26,8 +26,8 @@ def openvino(path):
   compiled = module.Core().compile_model(path, "CPU", options)
 
   def run(**inputs):
-    found = compiled(inputs).to_dict().items()
-    return {key.get_any_name(): values for key, values in found}
+    outputs = compiled(inputs).to_dict().items()
+    return {key.get_any_name(): values for key, values in outputs}
 
   return run
 
@@ -54,29 +54,13 @@ def test_a_runtime_gives_logits_and_spans_of_tf_lite(
   extractor = opened_tflite(**file)
   batches, spans = [], []
   for run in (Interpreter(path).get_signature_runner(), runtime(path)):
-    monkeypatch.setattr(extractor.runner, "_run", run)
-    found = extractor.predict(_EXAMPLES, on_logits=batches.append)
-    spans.append([(p.char_start, p.char_end) for p in found])
+    monkeypatch.setattr(extractor.runner, "signature", run)
+    (batch,) = extractor.window_logits(_EXAMPLES)
+    batches.append(batch)
+    spans.append([(p.char_start, p.char_end) for p in extractor.decode(batch)])
   expected, given = (batch.logits for batch in batches)
   assert set(given) == {"start_logits", "end_logits"}
   for name, values in expected.items():
     np.testing.assert_allclose(given[name], values, atol=tolerance, rtol=0)
   assert spans[0] == spans[1]
   assert any(end > start for start, end in spans[0])
-
-
-def test_litert_answers_from_strings_as_tf_lite():
-  litert = pytest.importorskip("ai_edge_litert.interpreter")
-  from tensorflow_text import tflite_registrar
-
-  path, _ = exported_tflite(**TEXT_FILE)
-  run = litert.InterpreterWithCustomOps(
-    tflite_registrar.SELECT_TFTEXT_OPS, model_path=path
-  ).get_signature_runner()
-  extractor = opened_tflite(**TEXT_FILE)
-  for example in _EXAMPLES:
-    texts = example.question, example.context
-    expected, given = extractor.columns(*texts), run(**extractor.inputs(*texts))
-    assert set(given) == set(expected)
-    for name, values in expected.items():
-      np.testing.assert_allclose(given[name], values, atol=_LITERT_TOLERANCE)

@@ -5,23 +5,18 @@ import random
 import zipfile
 
 import pytest
-from exported_tflite import TEXT_FILE, exported_tflite, opened_tflite
+from exported_tflite import exported_tflite, opened_tflite, with_files_of
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
-from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.heads.bio import BIO_HEAD
+from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.text.options import WindowOptions
 from bert_span.tflite.file import (
   read_span_config,
   read_vocabulary,
   with_files,
 )
-from bert_span.tflite.tflite_extractor import (
-  TFLiteSpanExtractor,
-  TFLiteTextExtractor,
-  open_tflite,
-)
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 pytestmark = pytest.mark.large
 
@@ -40,22 +35,20 @@ _PASSAGES = [
   "file",
   [
     {"temperature": 1.7, "log_odds_shift": 0.8},
-    {"dynamic_length": True, "head": BIO_HEAD},
-    TEXT_FILE,
+    {"dynamic_length": True, "span_score": "mean_probability"},
+    {"dynamic_length": True, "kind": BioExtractor},
   ],
 )
 def test_answers_are_those_of_the_model(file):
   _, model = exported_tflite(**file)
   extractor = opened_tflite(**file)
-  kind = TFLiteTextExtractor if file is TEXT_FILE else TFLiteSpanExtractor
-  assert isinstance(extractor, kind)
   assert extractor.decoder_options == model.decoder_options
   assert extractor.window_options == model.window_options
   questions = [QUESTION] * len(_PASSAGES)
   expected = model.answers(questions, _PASSAGES)
   given = extractor.answers(questions, _PASSAGES)
   assert any(expected)
-  if model.head.scores_ends:
+  if not isinstance(model, BioExtractor):
     expected += model.answer(questions, _PASSAGES, n_best=4)
     given += extractor.answer(questions, _PASSAGES, n_best=4)
   for wanted, answers in zip(expected, given, strict=True):
@@ -64,17 +57,8 @@ def test_answers_are_those_of_the_model(file):
       assert answer[3:] == pytest.approx(other[3:], abs=1e-4)
 
 
-@pytest.mark.parametrize("question", ["", " ", "\u200b"])
-def test_a_question_without_a_token_has_no_answer(question):
-  found = opened_tflite(**TEXT_FILE).columns(question, CONTEXT)
-  assert (found["byte_start"], found["byte_end"]) == (0, 0)
-  assert not found["is_answerable"]
-  assert found["null_odds"] == NO_SPAN_NULL_ODDS
-  assert found["probability"] == 1.0
-
-
 def test_any_text_gives_offsets_within_the_passage():
-  extractor = opened_tflite(**TEXT_FILE)
+  extractor = opened_tflite(dynamic_length=True, span_score="mean_probability")
   rng = random.Random(1)
   characters = "ab .,?é日🙂\u0301\u200b\0\n\ufeff가ß\ud800Σ" + "mill "
   for length in (0, 1, 2, 3, 5, 8, 13, 40, 100, 400, 1500):
@@ -96,15 +80,6 @@ def test_options_replace_those_of_the_file():
   assert " " not in answer.text
   with pytest.raises(ValueError, match="max_seq_length must be at most 32"):
     TFLiteSpanExtractor(path, WindowOptions(33, 8, 8))
-
-
-def test_options_of_a_text_file_are_fixed():
-  path, model = exported_tflite(**TEXT_FILE)
-  TFLiteTextExtractor(path, model.window_options, model.decoder_options)
-  with pytest.raises(ValueError, match="doc_stride was 8, is now 4"):
-    TFLiteTextExtractor(path, WindowOptions(32, 4, 8))
-  with pytest.raises(ValueError, match="on_logits"):
-    list(TFLiteTextExtractor(path).predict([], on_logits=print))
 
 
 def test_files_that_are_not_a_model_are_refused(tmp_path):
@@ -136,7 +111,7 @@ def test_packed_files_are_refused_unless_they_are_stored_and_small(tmp_path):
       archive.writestr("foreign", bytes(100))
       archive.writestr("span_config.json", bytes(size))
     with pytest.raises(ValueError, match=r"bomb\.tflite: span_config\.json"):
-      open_tflite(path)
+      TFLiteSpanExtractor(path)
 
 
 def test_flipped_bits_of_the_packed_files_are_refused(tmp_path):
@@ -156,18 +131,24 @@ def test_flipped_bits_of_the_packed_files_are_refused(tmp_path):
       assert str(path) in str(error)
 
 
-def test_a_damaged_or_another_kind_of_file_is_refused(tmp_path):
-  """A runtime would end the process on a damaged file."""
-  copy = tmp_path / "damaged.tflite"
-  for kind, other, file in (
-    (TFLiteSpanExtractor, TFLiteTextExtractor, {}),
-    (TFLiteTextExtractor, TFLiteSpanExtractor, TEXT_FILE),
-  ):
-    path, _ = exported_tflite(**file)
-    content = bytearray(pathlib.Path(path).read_bytes())
-    content[100:140] = bytes(40)  # in the model
-    copy.write_bytes(content)
-    with pytest.raises(ValueError, match=r"damaged\.tflite is damaged"):
-      kind(copy)
-    with pytest.raises(ValueError, match=kind.__name__):
-      other(path)
+def test_a_damaged_model_is_refused(tmp_path):
+  """A runtime would end the process on it."""
+  content = bytearray(pathlib.Path(exported_tflite()[0]).read_bytes())
+  content[100:140] = bytes(40)  # in the model
+  path = tmp_path / "damaged.tflite"
+  path.write_bytes(content)
+  with pytest.raises(ValueError, match=r"damaged\.tflite is damaged"):
+    TFLiteSpanExtractor(path)
+
+
+def test_a_file_that_contains_its_tokenizer_names_the_version_for_it(tmp_path):
+  """bert_span 0.1.0 wrote such files, with --with_tokenizer."""
+  path, _ = exported_tflite()
+  about_file = read_span_config(path)["tflite"]
+  copy = tmp_path / "text.tflite"
+  about_file["with_tokenizer"] = True
+  copy.write_bytes(with_files_of(path, tflite=about_file))
+  message = r"text\.tflite .*--with_tokenizer.*bert_span 0\.1\.0"
+  for read in (TFLiteSpanExtractor, read_span_config):
+    with pytest.raises(ValueError, match=message):
+      read(copy)

@@ -34,19 +34,17 @@ from bert_span.answers.decoding.n_best import span_positions
 _LOG_ZERO = -1e30
 
 
-def span_log_sums(
-  windows, start_logits, end_logits, temperature, max_length, dtype=tf.float64
-):
+def span_log_sums(windows, start_logits, end_logits, temperature, max_length):
   """Log of the sum over the spans that begin in each window, in nats.
 
-  Logits are float32 [windows, seq_length]; the result is [windows] of `dtype`.
+  Logits are float32 [windows, seq_length]; the result is float64 [windows].
   Spans have max_length WordPieces at most.
   """
   # Not tf.cast, which would round a Python number to float32 first.
-  temperature = tf.convert_to_tensor(temperature, dtype)
+  temperature = tf.convert_to_tensor(temperature, tf.float64)
   may_start, may_end = span_positions(windows)
-  starts = tf.cast(start_logits, dtype) / temperature
-  ends = tf.cast(end_logits, dtype) / temperature
+  starts = tf.cast(start_logits, tf.float64) / temperature
+  ends = tf.cast(end_logits, tf.float64) / temperature
   starts = tf.where(may_start, starts, _LOG_ZERO)
   ends = tf.where(may_end, ends, _LOG_ZERO)
   seq_length = tf.shape(ends)[1]
@@ -55,10 +53,7 @@ def span_log_sums(
   end = tf.range(seq_length)[:, tf.newaxis] + tf.range(longest)
   # [windows, starts, lengths]
   sums = starts[..., tf.newaxis] + tf.gather(ends, end, axis=1)
-  # TFLite has no logsumexp.
-  highest = tf.reduce_max(sums, axis=[1, 2], keepdims=True)
-  total = tf.reduce_sum(tf.exp(sums - highest), axis=[1, 2])
-  return highest[:, 0, 0] + tf.math.log(total)
+  return tf.reduce_logsumexp(sums, axis=[1, 2])
 
 
 def log_partition(log_sums, example_index, null):

@@ -33,10 +33,9 @@ def _score(columns):
 
 
 def _logit_sum(columns):
-  """Start + end logit of each row, in the type of the scores."""
-  dtype = columns.start_score.dtype
-  start = tf.cast(columns.start_logit, dtype)
-  return start + tf.cast(columns.end_logit, dtype)
+  """Start + end logit of each row, float64."""
+  start = tf.cast(columns.start_logit, tf.float64)
+  return start + tf.cast(columns.end_logit, tf.float64)
 
 
 class Candidates(NamedTuple):
@@ -89,17 +88,16 @@ class NullEntry(NamedTuple):
   logit_sum = property(_logit_sum)
 
 
-def position_scores(logits, input_mask, span_score, dtype=tf.float64):
+def position_scores(logits, input_mask, span_score):
   """What each position adds to the score of a span that starts (ends) there.
 
-  float64, because run_squad adds Python floats, where sums of float32 can tie;
-  TFLite has float32 only.
+  float64, because run_squad adds Python floats, where sums of float32 can tie.
   """
-  scores = tf.cast(logits, dtype)  # [windows, seq_length]
+  scores = tf.cast(logits, tf.float64)  # [windows, seq_length]
   if span_score == "logit_sum":
     return scores
   # Half the probability among the window's real tokens.
-  scores = tf.where(tf.cast(input_mask, tf.bool), scores, dtype.min)
+  scores = tf.where(tf.cast(input_mask, tf.bool), scores, tf.float64.min)
   return tf.nn.softmax(scores, axis=-1) / 2
 
 

@@ -1,5 +1,7 @@
 """Start and end logits of a batch of questions to their answers."""
 
+from typing import NamedTuple
+
 import keras
 import tensorflow as tf
 
@@ -119,46 +121,58 @@ class SpanDecoder(AnswerDecoder):
     )
     of_windows = parts["windows"]
     example_index = of_windows["example_index"]
-    null = n_best.NullEntry(*(of_windows[n] for n in n_best.NullEntry._fields))
+    null = n_best.NullEntry(
+      **{name: of_windows[name] for name in n_best.NullEntry._fields}
+    )
     null = n_best.null_entry(example_index, null, num_examples)
     log_sums = of_windows.get("log_sum")
     columns = answer_columns(spans, null, example_index, log_sums, self.options)
-    best = (columns[name][:, tf.newaxis] for name in ("char_start", "char_end"))
-    columns["answer"] = table_texts(characters, *best)[:, 0]
+    columns["answer"] = table_texts(
+      characters,
+      columns["char_start"][:, tf.newaxis],
+      columns["char_end"][:, tf.newaxis],
+    )[:, 0]
     columns["n_best_text"] = table_texts(
       characters, columns["n_best_char_start"], columns["n_best_char_end"]
     )
     return columns
 
 
-def read_windows(
-  windows, start_logits, end_logits, options, temperature=None, dtype=tf.float64
-):
-  """What windows offer: `Candidates`, `NullEntry` and `span_log_sums` of each.
+def read_windows(windows, start_logits, end_logits, options, temperature=None):
+  """Returns each window's candidates, null entry and log-sum of spans.
 
   The sums are at the temperature, by default that of the options; None without
-  one. Scores are of `dtype`.
+  one.
   """
-  logits = start_logits, end_logits
-  scores = [
-    n_best.position_scores(x, windows["input_mask"], options.span_score, dtype)
-    for x in logits
-  ]
-  candidates = n_best.span_candidates(windows, *logits, *scores, options)
-  # Sums over the slice [:, :1], as [:, 0] fails for a seq_length of zero.
+  start_scores, end_scores = (
+    n_best.position_scores(logits, windows["input_mask"], options.span_score)
+    for logits in (start_logits, end_logits)
+  )
+  candidates = n_best.span_candidates(
+    windows, start_logits, end_logits, start_scores, end_scores, options
+  )
+
+  def at_cls(values):
+    # A sum over the slice [:, :1], as [:, 0] fails for a seq_length of zero.
+    return tf.reduce_sum(values[:, :1], axis=1)
+
   null = n_best.NullEntry(
-    *(tf.reduce_sum(x[:, :1], axis=1) for x in (*logits, *scores))
+    start_logit=at_cls(start_logits),
+    end_logit=at_cls(end_logits),
+    start_score=at_cls(start_scores),
+    end_score=at_cls(end_scores),
   )
   temperature = options.temperature if temperature is None else temperature
-  if temperature is None:
-    return candidates, null, None
-  length = options.max_answer_length
-  log_sums = span_log_sums(windows, *logits, temperature, length, dtype)
+  log_sums = None
+  if temperature is not None:
+    log_sums = span_log_sums(
+      windows, start_logits, end_logits, temperature, options.max_answer_length
+    )
   return candidates, null, log_sums
 
 
 def answer_columns(spans, null, example_index, log_sums, options):
-  """All columns of `SpanDecoder` but the texts.
+  """Returns all columns of `SpanDecoder` but the texts.
 
   `spans` are `Entries` without null entries, `log_sums` the `span_log_sums` of
   the windows, None without a temperature.
@@ -177,33 +191,23 @@ def answer_columns(spans, null, example_index, log_sums, options):
     is_answerable &= null_odds <= options.null_score_diff_threshold
     null_score = null.score
   score = tf.where(is_answerable, spans.score[:, 0], null_score)
-
+  tables = (
+    _Scored(
+      score[:, tf.newaxis], spans.logit_sum[:, :1], is_answerable[:, tf.newaxis]
+    ),
+    _Scored(
+      entries.score, entries.logit_sum, entries.char_end > entries.char_start
+    ),
+  )
   if options.temperature is not None:
-    null_logits = null.logit_sum - options.null_shift
-    log_z = log_partition(
-      log_sums, example_index, null_logits / options.temperature
+    probabilities = _joint_probabilities(
+      tables, null, example_index, log_sums, options
     )
-  elif options.span_score == "logit_sum":
-    listed = tf.where(entries.is_entry, entries.score, score.dtype.min)
-    highest = tf.reduce_max(listed, axis=1, keepdims=True)
-    total = tf.reduce_sum(tf.exp(listed - highest), axis=1, keepdims=True)
-
-  def probability_of(score, logit_sum, is_span):  # [examples, any]
-    if options.temperature is not None:
-      logits = tf.where(is_span, logit_sum, null_logits[:, tf.newaxis])
-      log_p = logits / options.temperature - log_z[:, tf.newaxis]
-      return shift_log_odds(tf.exp(log_p), options.log_odds_shift)
-    if options.span_score == "mean_probability":
-      return tf.where(has_span[:, tf.newaxis], score, 1.0)
-    # As run_squad: the softmax over the scores of the n-best list.
-    return tf.exp(score - highest) / total
-
-  probability = probability_of(
-    score[:, tf.newaxis], spans.logit_sum[:, :1], is_answerable[:, tf.newaxis]
-  )
-  n_best_probability = probability_of(
-    entries.score, entries.logit_sum, entries.char_end > entries.char_start
-  )
+  elif options.span_score == "mean_probability":
+    probabilities = _mean_probabilities(tables, has_span)
+  else:
+    probabilities = _list_probabilities(tables, entries)
+  probability, n_best_probability = probabilities
   return {
     "char_start": tf.where(is_answerable, spans.char_start[:, 0], 0),
     "char_end": tf.where(is_answerable, spans.char_end[:, 0], 0),
@@ -219,3 +223,41 @@ def answer_columns(spans, null, example_index, log_sums, options):
     "n_best_probability": tf.where(entries.is_entry, n_best_probability, 0.0),
     "n_best_count": entries.count,
   }
+
+
+class _Scored(NamedTuple):
+  """What the probabilities of spans and of "no answer" are computed from."""
+
+  score: tf.Tensor  # float64 [examples, columns]
+  logit_sum: tf.Tensor  # float64 [examples, columns], of spans
+  is_span: tf.Tensor  # bool [examples, columns], False for "no answer"
+
+
+def _list_probabilities(tables, entries):
+  """The softmax over the scores of the n-best list, as in run_squad."""
+  listed = tf.where(entries.is_entry, entries.score, tf.float64.min)
+  highest = tf.reduce_max(listed, axis=1, keepdims=True)
+  total = tf.reduce_sum(tf.exp(listed - highest), axis=1, keepdims=True)
+  return [tf.exp(table.score - highest) / total for table in tables]
+
+
+def _mean_probabilities(tables, has_span):
+  """The scores, which are probabilities; 1 where no span is possible."""
+  has_span = has_span[:, tf.newaxis]
+  return [tf.where(has_span, table.score, 1.0) for table in tables]
+
+
+def _joint_probabilities(tables, null, example_index, log_sums, options):
+  """The shares among all spans and "no answer", see joint_probability.py."""
+  null_logits = null.logit_sum - options.null_shift
+  log_z = log_partition(
+    log_sums, example_index, null_logits / options.temperature
+  )
+  probabilities = []
+  for table in tables:
+    logits = tf.where(
+      table.is_span, table.logit_sum, null_logits[:, tf.newaxis]
+    )
+    log_p = logits / options.temperature - log_z[:, tf.newaxis]
+    probabilities.append(shift_log_odds(tf.exp(log_p), options.log_odds_shift))
+  return probabilities

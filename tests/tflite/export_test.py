@@ -7,10 +7,9 @@ import os
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span.extractors.bio_extractor import BioExtractor
-from bert_span.jobs import export_tflite
 from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.reader import SquadFile
+from bert_span.tflite import export as tflite_export
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 
@@ -27,9 +26,9 @@ def test_a_file_is_written_with_its_report_if_its_answers_are_right(
 ):
   path = tmp_path / "qa.tflite"
   info = ModelInfo("qa", "Finds answers.", "7", "A", "B")
-  options = TFLiteOptions("dynamic", True, 100.0, info, with_tokenizer=True)
+  options = TFLiteOptions("dynamic", True, 100.0, info)
   extractor = tiny_extractor()
-  report = export_tflite.export_tflite(
+  report = tflite_export.export_tflite(
     extractor, str(path), options, _EVALUATED
   )
   names = ["qa.tflite", "qa.tflite.json", "qa.tflite.txt"]
@@ -40,33 +39,25 @@ def test_a_file_is_written_with_its_report_if_its_answers_are_right(
   assert report["verification"]["num_questions"] == len(few_samples)
   config = tflite_file.read_span_config(path)
   assert config["tflite"]["quantization"] == "dynamic"
-  assert config["tflite"]["with_tokenizer"]
-  tokenizer = report["tokenizer"]
-  assert tokenizer["num_texts"] > 5
-  assert tokenizer["capital_sigma"] == tokenizer["other"] == 0
+  # The C++ runner and bert_span 0.1.0 read it.
+  assert config["tflite"]["with_tokenizer"] is False
   assert report["evaluation"]["num_questions"] == 1
   assert "F1 on dev.json" in (tmp_path / "qa.tflite.txt").read_text()
   # The same file is not what another model answers.
-  monkeypatch.setattr(export_tflite, "tflite_content", lambda *_: content)
-  monkeypatch.setattr(extractor, "predict", tiny_extractor(seed=8).predict)
+  monkeypatch.setattr(tflite_export, "tflite_content", lambda *_: content)
+  extractor.set_weights(tiny_extractor(seed=8).get_weights())
   path.write_text("the old one")
   with pytest.raises(ValueError, match=r"qa\.tflite is not written.*question"):
-    export_tflite.export_tflite(extractor, str(path), options)
+    tflite_export.export_tflite(extractor, str(path), options)
   assert sorted(os.listdir(tmp_path)) == names
   assert path.read_text() == "the old one"
 
 
 def test_a_drop_of_f1_beyond_the_limit_is_refused():
   scores = {"f1_drop": 1.5, "num_questions": 9}
-  export_tflite.check_f1_drop(scores, None)
-  export_tflite.check_f1_drop(scores, 1.5)
+  tflite_export.check_f1_drop(scores, None)
+  tflite_export.check_f1_drop(scores, 1.5)
   with pytest.raises(ValueError, match=r"1\.50 .* 9 questions.*--max_f1_drop"):
-    export_tflite.check_f1_drop(scores, 1.0)
+    tflite_export.check_f1_drop(scores, 1.0)
   with pytest.raises(ValueError, match="nan points"):
-    export_tflite.check_f1_drop({**scores, "f1_drop": float("nan")}, 1.0)
-
-
-def test_a_bio_head_has_no_file_with_a_tokenizer():
-  options = TFLiteOptions(with_tokenizer=True)
-  with pytest.raises(ValueError, match=r"bio head.*--with_tokenizer"):
-    export_tflite.tflite_content(tiny_extractor(kind=BioExtractor), options)
+    tflite_export.check_f1_drop({**scores, "f1_drop": float("nan")}, 1.0)

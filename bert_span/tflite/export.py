@@ -1,0 +1,168 @@
+"""From a trained model to a checked TFLite file with a report."""
+
+import dataclasses
+import hashlib
+import os
+
+import bert_span
+from bert_span.answers.scoring.squad_scores import official_scores
+from bert_span.presets.span_config import span_config
+from bert_span.serving.assets_extra import package_versions, training_run
+from bert_span.serving.export import sample_examples
+from bert_span.storage import atomic_file
+from bert_span.text.vocabulary import BytePairs
+from bert_span.tflite.conversion import convert
+from bert_span.tflite.metadata import with_metadata
+from bert_span.tflite.options import ModelInfo, TFLiteOptions
+from bert_span.tflite.tflite_extractor import (
+  TFLiteSpanExtractor,
+  runtime_name,
+)
+from bert_span.tflite.verification import verify
+
+
+def export_tflite(extractor, path, options=None, evaluated=None, source=None):
+  """Writes a TFLite file and its report, PATH.json and PATH.txt.
+
+  Args:
+    extractor: `SpanExtractor`.
+    path: local file to write; an old one is replaced.
+    options: `TFLiteOptions`; None takes the defaults.
+    evaluated: `SquadFile` to score the model and the file on, or None.
+    source: directory of the model, whose training run the report describes.
+
+  Returns:
+    The report, a dict of JSON values.
+
+  Raises:
+    ValueError: the file fails a check. An old file remains.
+  """
+  options = options or TFLiteOptions()
+  content = tflite_content(extractor, options)
+  path = os.path.realpath(path)
+  name = os.path.basename(path)
+  atomic_file.recover_directory(path)
+  try:
+    with atomic_file.unfinished_directory(
+      path, lambda folder: os.replace(os.path.join(folder, name), path)
+    ) as folder:
+      unfinished = os.path.join(folder, name)
+      with open(unfinished, "wb") as file:
+        file.write(content)
+      verified = verify(
+        unfinished, extractor, sample_examples(), options.quantization
+      )
+      scores = None
+      if evaluated is not None:
+        scores = _scores(unfinished, extractor, evaluated)
+        check_f1_drop(scores, options.max_f1_drop)
+  except ValueError as error:
+    raise ValueError(f"{path} is not written. {error}") from error
+  report = {
+    "file": name,
+    "sha256": hashlib.sha256(content).hexdigest(),
+    "options": {
+      **dataclasses.asdict(options),
+      "head": extractor.head_name,
+      "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
+      **dataclasses.asdict(extractor.window_options),
+      **dataclasses.asdict(extractor.decoder_options),
+    },
+    "verification": verified,
+    "evaluation": scores,
+    "training": training_run(source) if source else {},
+    "versions": {**package_versions(), "runtime": runtime_name()},
+  }
+  atomic_file.write_json_atomically(f"{path}.json", report)
+  atomic_file.write_text_atomically(f"{path}.txt", report_text(report))
+  return report
+
+
+def tflite_content(extractor, options):
+  """Returns the bytes of a TFLite file, which is not checked yet."""
+  tokenizer = extractor.preprocessor.tokenizer
+  config = span_config(
+    tokenizer.do_lower_case,
+    extractor.window_options,
+    extractor.decoder_options,
+    extractor.head_name,
+  )
+  config["tflite"] = {
+    "max_length": extractor.window_options.max_seq_length,
+    "dynamic_length": options.dynamic_length,
+    "quantization": options.quantization,
+    # The C++ runner asks for it; bert_span 0.1.0 wrote True, too.
+    "with_tokenizer": False,
+  }
+  if isinstance(tokenizer.full_vocabulary, BytePairs):
+    config["tflite"]["merges"] = tokenizer.full_vocabulary.merges
+  return with_metadata(
+    convert(extractor, options),
+    options.info or ModelInfo(version=bert_span.__version__),
+    tokenizer.vocabulary,
+    config,
+    extractor.logits_descriptions,
+  )
+
+
+def check_f1_drop(scores, max_f1_drop):
+  """Raises ValueError if f1_drop, in points, exceeds max_f1_drop or is NaN."""
+  if max_f1_drop is not None and not scores["f1_drop"] <= max_f1_drop:
+    raise ValueError(
+      f"Its F1 is {scores['f1_drop']:.2f} points below the model's on "
+      f"{scores['num_questions']} questions, above --max_f1_drop={max_f1_drop}."
+    )
+
+
+def report_text(report):
+  """Returns the report of `export_tflite` as a short text."""
+  options, checked = report["options"], report["verification"]
+  scores = report["evaluation"]
+  length = f"{options['max_seq_length']} WordPieces"
+  parts = {
+    "head": options["head"],
+    "quantization": options["quantization"],
+    "length": f"{'1 to ' if options['dynamic_length'] else ''}{length}",
+    "size": f"{checked['size_bytes'] / 1e6:.1f} MB",
+    "peak arena": f"{checked['peak_arena_bytes'] / 1e6:.1f} MB at {length}, "
+    "TFLite's own kernels",
+    "equal answers": f"{checked['num_equal']} of {checked['num_questions']} "
+    "sample questions",
+    "largest difference of their scores": (
+      f"{checked['largest_difference']:.2g}"
+    ),
+  }
+  if not scores:
+    parts["F1"] = "not measured (--evaluate_file)"
+  else:
+    parts[f"F1 on {scores['data']}"] = (
+      f"{scores['file']['f1']:.2f}, the model {scores['model']['f1']:.2f} "
+      f"({scores['num_questions']} questions, {scores['equal_answers']} equal "
+      "answers)"
+    )
+  tables = {"ops": checked["ops"], "made with": report["versions"]}
+  for title, table in tables.items():
+    parts[title] = ", ".join(f"{name} {x}" for name, x in table.items())
+  lines = [f"{title + ':':16} {text}" for title, text in parts.items()]
+  head = f"{report['file']}, sha256 {report['sha256']}"
+  return "\n".join([head, "", *lines, ""])
+
+
+def _scores(path, extractor, evaluated):
+  """The official metrics of model and file on the same questions."""
+  candidate = TFLiteSpanExtractor(
+    path, extractor.window_options, extractor.decoder_options
+  )
+  examples = list(evaluated.examples)
+  of_model = {p.qas_id: p.text for p in extractor.predictions(examples)}
+  of_file = {p.qas_id: p.text for p in candidate.predictions(examples)}
+  model = official_scores(evaluated, of_model)
+  file = official_scores(evaluated, of_file)
+  return {
+    "data": os.path.basename(evaluated.path),
+    "num_questions": len(of_file),
+    "equal_answers": sum(of_model[name] == of_file[name] for name in of_file),
+    "model": model,
+    "file": file,
+    "f1_drop": model["f1"] - file["f1"],
+  }
