@@ -2,7 +2,7 @@
 
 Public names are imported on first use, so that `import bert_span`, options and
 the client load no TensorFlow. Keras can load a saved model once the model's
-class was used or imported: `from bert_span import SpanModel`.
+class was used or imported: `from bert_span import SpanExtractor`.
 """
 
 import importlib

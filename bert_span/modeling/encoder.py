@@ -193,7 +193,7 @@ def encoder_config(backbone):
 
 
 def encode(backbone, inputs):
-  """The vectors of tokens, [batch, seq_length, hidden], for `SpanModel`."""
+  """The vectors of tokens, [batch, seq_length, hidden], for a head."""
   outputs = backbone({name: inputs[name] for name in backbone.input})
   return outputs["sequence_output"] if isinstance(outputs, dict) else outputs
 

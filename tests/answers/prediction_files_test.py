@@ -21,7 +21,6 @@ from bert_span.answers.decoding.predictions import (
 )
 from bert_span.answers.prediction_files import (
   ListedAnswer,
-  answer_row,
   read_n_best,
   read_na_probs,
   read_predictions,
@@ -30,6 +29,7 @@ from bert_span.answers.prediction_files import (
   write_rows,
 )
 from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.columns import SPAN_COLUMNS
 from bert_span.extractors.span_extractor import SpanExtractor
 
 _OPTIONS = DecoderOptions(n_best_size=2, version_2_with_negative=True)
@@ -239,7 +239,7 @@ def test_of_equal_ids_the_last_counts_and_the_file_is_named(tmp_path, capsys):
 
 def test_rows_are_lines_or_columns_whatever_they_hold(tmp_path, predictions):
   found, nothing = predictions
-  row = answer_row(_EXAMPLES[0], found, SpanExtractor)
+  row = SPAN_COLUMNS.answer_row(_EXAMPLES[0], found)
   assert list(row.items()) == [
     *(("id", "z"), ("answer", "\ud800b"), ("char_start", 3), ("char_end", 5)),
     *(("score", 9.0), ("probability", found.probability), ("null_odds", -6.0)),
@@ -247,7 +247,7 @@ def test_rows_are_lines_or_columns_whatever_they_hold(tmp_path, predictions):
   path = tmp_path / "a.jsonl"
   write_rows(path, [row, row], "jsonl")
   assert [json.loads(line) for line in path.open()] == [row, row]
-  empty_row = answer_row(_EXAMPLES[1], nothing, SpanExtractor, n_best=2)
+  empty_row = SPAN_COLUMNS.answer_row(_EXAMPLES[1], nothing, n_best=2)
   assert list(empty_row.values())[1:4] == ["", None, None]
   (entry,) = empty_row["n_best"]
   assert (entry["text"], entry["char_start"]) == ("", None)

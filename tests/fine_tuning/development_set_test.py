@@ -18,7 +18,7 @@ from bert_span.answers.scoring.squad_scores import (
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.fine_tuning.development_set import DevelopmentSet
-from bert_span.fine_tuning.fine_tuner import fine_tune, training_set_of
+from bert_span.fine_tuning.fine_tuner import train_on, training_set_of
 from bert_span.squad.example import AnswerSpan
 from bert_span.squad.reader import SquadFile
 from bert_span.training.callbacks import Callback
@@ -97,7 +97,7 @@ def test_scores_in_training_are_those_of_a_model_with_its_weights(tmp_path):
     execution=ExecutionOptions("bfloat16"),
   )
   training_set = training_set_of(extractor, squad_file.examples, options)
-  fine_tune(extractor, training_set, options, tmp_path, [Scorer()])
+  train_on(extractor, training_set, options, tmp_path, [Scorer()])
   other = tiny_extractor()
   for weights, scores in seen:
     other.set_weights(weights)

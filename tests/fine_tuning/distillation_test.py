@@ -13,7 +13,11 @@ from bert_span import BioLoss, FineTuningOptions, SpanLoss
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.fine_tuning import distillation
-from bert_span.fine_tuning.fine_tuner import training_set_of
+from bert_span.fine_tuning.fine_tuner import (
+  fine_tune,
+  training_set_of,
+  window_loss_fn,
+)
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.text.options import WindowOptions
@@ -55,9 +59,9 @@ def test_soft_labels_are_the_mean_of_the_teachers(taught):
     length = int(windows.lengths[row])
     batch = taught.batch(np.array([row]), length)
     first = int(windows.first_context_positions[row])
-    inputs, _ = kind.inputs_and_labels(batch)
+    inputs, _ = kind.preprocessor_class.inputs_and_labels(batch)
     for name, shape in kind.logits.items():
-      logits = [keras.ops.softmax(t.model(inputs)[name] / 2) for t in teachers]
+      logits = [keras.ops.softmax(t(inputs)[name] / 2) for t in teachers]
       expected = np.mean(logits, axis=0)[0]
       found = batch[f"soft_{name}"][0]
       if shape:
@@ -76,11 +80,11 @@ def test_the_loss_is_that_of_labels_and_teachers(taught):
   for dropout in sublayers(student, keras.layers.Dropout):
     dropout.rate = 0.0
   loss = _LOSSES[kind]
-  hard = kind.loss_fn(loss)(student, batch).numpy()
-  total = distillation.distillation_loss_fn(kind, loss, 2.0, 0.25)(
+  hard = window_loss_fn(student.preprocessor, loss)(student, batch).numpy()
+  total = distillation.distillation_loss_fn(student, loss, 2.0, 0.25)(
     student, batch
   ).numpy()
-  inputs, _ = kind.inputs_and_labels(batch)
+  inputs, _ = student.preprocessor.inputs_and_labels(batch)
   soft = 0
   for name, shape in kind.logits.items():
     log_p = keras.ops.log_softmax(student(inputs)[name] / 2).numpy()
@@ -110,7 +114,7 @@ def test_a_student_learns_what_its_teacher_says_also_if_it_was_stopped(
   teachers = {"it": tiny_extractor(seed=3)}
 
   def fit(student, folder):
-    return student.fit(questions, options, tmp_path / folder, teachers)
+    return fine_tune(student, questions, options, tmp_path / folder, teachers)
 
   def answers_of(extractor):
     with eagerly():
@@ -124,12 +128,12 @@ def test_a_student_learns_what_its_teacher_says_also_if_it_was_stopped(
   copy_stopped(tmp_path / "whole", tmp_path / "stopped", 45)
   resumed = tiny_extractor(seed=8)
   assert fit(resumed, "stopped") == 45
-  assert_same(resumed.model.get_weights(), student.get_weights())
+  assert_same(resumed.get_weights(), student.get_weights())
 
 
 def test_a_teacher_of_other_tokens_or_windows_is_refused():
   for change, message in (
-    ({"head": BioExtractor}, "head .*: bio, not span"),
+    ({"kind": BioExtractor}, "head .*: bio, not span"),
     ({"do_lower_case": False}, "case"),
     ({"window_options": WindowOptions(24, 8, 8)}, "window options"),
   ):

@@ -11,12 +11,14 @@ import tensorflow as tf
 from tiny_encoder import INPUTS
 from tiny_extractor import tiny_extractor
 
-from bert_span import SpanHead, SpanModel
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.jobs import export_saved_model
-from bert_span.jobs.export_saved_model import cast_encoder
 from bert_span.modeling.keras_internals import sublayers
+from bert_span.serving.export import (
+  cast_encoder,
+  export_saved_model,
+  sample_examples,
+)
 
 
 @pytest.mark.large
@@ -25,9 +27,7 @@ def test_half_precision_halves_the_variables(
 ):
   extractor = tiny_extractor(kind=BioExtractor)
   options = {"dtype": "bfloat16", "with_warmup": False}
-  path, verified = export_saved_model.export_saved_model(
-    extractor, tmp_path, **options
-  )
+  path, verified = export_saved_model(extractor, tmp_path, **options)
   assert verified.num_questions == len(few_samples)
   with open(os.path.join(path, "assets.extra/model_card.json")) as file:
     written = json.load(file)["options"]
@@ -40,12 +40,12 @@ def test_half_precision_halves_the_variables(
   # Kernel and bias of the head stay float32.
   assert dtypes[tf.float32] == 2 < dtypes[tf.bfloat16]
   with pytest.raises(ValueError, match="'int8'"):
-    export_saved_model.export_saved_model(None, tmp_path, dtype="int8")
+    export_saved_model(None, tmp_path, dtype="int8")
   # A graph that answers otherwise than the model is not published.
   other = tiny_extractor(kind=BioExtractor, seed=8)
-  monkeypatch.setattr(extractor, "predict", other.predict)
+  monkeypatch.setattr(extractor, "predictions", other.predictions)
   with pytest.raises(ValueError, match="not published"):
-    export_saved_model.export_saved_model(extractor, tmp_path, **options)
+    export_saved_model(extractor, tmp_path, **options)
   assert os.listdir(tmp_path) == ["1"]
 
 
@@ -53,7 +53,7 @@ def test_half_precision_halves_the_variables(
   ("kind", "dtype"), [(SpanExtractor, "bfloat16"), (BioExtractor, "float16")]
 )
 def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, kind):
-  model = tiny_extractor(kind=kind).model  # changed below
+  model = tiny_extractor(kind=kind)  # changed below
   model.head.bias.assign_add(model.head.bias + 1)
   cast = cast_encoder(model, dtype)
   assert type(cast) is type(model)
@@ -69,12 +69,12 @@ def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, kind):
     difference = np.abs(logits - expected[name])[INPUTS["padding_mask"] > 0]
     assert 0 < difference.max() < 0.5  # logits are up to 20
   # A head without a bias stays without.
-  without = SpanModel(model.backbone, SpanHead(use_bias=False))
+  without = SpanExtractor(model.backbone, head_bias=False)
   assert cast_encoder(without, dtype).head.bias is None
 
 
 def test_the_sample_has_a_passage_of_many_windows_and_blank_ones():
-  examples = export_saved_model.sample_examples()
+  examples = sample_examples()
   assert len({example.qas_id for example in examples}) == len(examples) == 124
   assert max(len(example.context) for example in examples) > 10_000
   assert sum(not example.context.strip() for example in examples) == 2

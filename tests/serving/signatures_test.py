@@ -8,9 +8,9 @@ from exported_model import ask, check_columns, check_logits, served_model
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from text_example import text_example
-from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
-from bert_span import BioDecoderOptions, SpanExtractor
+from bert_span import BioDecoderOptions, BioPreprocessor, SpanExtractor
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.extractors.bio_extractor import BioExtractor
@@ -149,14 +149,14 @@ def test_real_questions_are_answered_alike(
 
 def test_no_answer_wins_above_the_threshold_of_the_options():
   tiny = served_model(BioExtractor)[1]
-  extractor = SpanExtractor(
-    tiny,
-    tiny.preprocessor.tokenizer.vocabulary,
-    window_options=tiny.window_options,
-    decoder_options=BioDecoderOptions(
+  options = tiny.preprocessor.options
+  extractor = BioExtractor(
+    tiny.backbone,
+    BioPreprocessor(VOCABULARY, options=options, pad_to_max=True),
+    BioDecoderOptions(
       version_2_with_negative=True, null_score_diff_threshold=-1e9
     ),
-    fixed_length=True,
+    tiny.head,
   )
   columns, _ = _check_equal(
     ServedModel(extractor), extractor, [QUESTION], [CONTEXT * 3]

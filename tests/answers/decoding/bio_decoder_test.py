@@ -10,7 +10,7 @@ from hand_windows import OUTSIDE, hand_windows
 from bert_span import BioDecoder, BioDecoderOptions
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.bio_decoder import PassageTokens, best_span_path
-from bert_span.data.window_labels import B, I, O
+from bert_span.modeling.tags import B, I, O
 
 _PREFIX = 2  # positions before the passage: [CLS] [SEP]
 
