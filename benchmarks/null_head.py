@@ -2,7 +2,7 @@ r"""Compares the null score of the span head with a head of its own.
 
   python -m benchmarks.null_head --data=DATA
 
-DATA is the folder of benchmarks.embedded_model_data. By default "no answer" is
+DATA is the folder of benchmarks.minilm_squad.data. By default "no answer" is
 scored by the same two vectors as every span, at [CLS]. The other model replaces
 the start and end logits at [CLS] by the output of a layer of width hidden with
 GELU and a last one of width 1, which read [CLS] alone. All models train on the

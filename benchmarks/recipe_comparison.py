@@ -3,7 +3,7 @@ r"""Compares settings of run_squad on the same questions with the same seeds.
   python -m benchmarks.recipe_comparison --data=DATA --work_dir=DIR \
     --change='' --change=--learning_rate=1e-4 --change='--layer_decay=0.9'
 
-DATA is the folder of benchmarks.embedded_model_data. Each change is added to
+DATA is the folder of benchmarks.minilm_squad.data. Each change is added to
 --fine_tuning_flags; the empty one is the recipe without a change. All models
 train on the same questions drawn from train.json, and are scored on questions
 drawn from select.json. Prints the mean and deviation of EM and F1 over the

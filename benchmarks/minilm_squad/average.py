@@ -1,6 +1,6 @@
 r"""Averages the weights of models that were trained from one another.
 
-  python -m benchmarks.average_models --model=A --model=B --output=DIR
+  python -m benchmarks.minilm_squad.average --model=A --model=B --output=DIR
 
 DIR is a model directory like A, with the options of A and its calibration,
 which has to be made anew (bert_span.calibrate).

@@ -42,7 +42,7 @@ def made(tmp_path_factory):
 
   def make(output_dir):
     succeeds(
-      *("benchmarks.embedded_model_data", f"--output_dir={output_dir}"),
+      *("benchmarks.minilm_squad.data", f"--output_dir={output_dir}"),
       *(f"--data_dir={sources}", "--neighbouring_share=0.5"),
       "--across_share=0.5",
     )
@@ -91,7 +91,7 @@ def test_an_unanswerable_question_is_asked_where_its_answer_is_not(made):
 
 def test_scores_have_a_row_for_each_kind(made):
   run = succeeds(
-    *("benchmarks.embedded_model_scores", f"--data={made[0]}"),
+    *("benchmarks.minilm_squad.scores", f"--data={made[0]}"),
     *(f"--model={shared_model(version_2=True)}", "--questions=4"),
     "--answered=0.5",
   )

@@ -1,9 +1,9 @@
 r"""Scores a model on each kind of question.
 
-  python -m benchmarks.embedded_model_scores --model=MODEL --data=DIR \
+  python -m benchmarks.minilm_squad.scores --model=MODEL --data=DIR \
     [--part=held_out] [--answered=0.95]
 
-DIR is the --output_dir of embedded_model_data. Columns, in percent:
+DIR is the --output_dir of data.py. Columns, in percent:
   answered   share of the answerable questions that get an answer
   EM, F1     of the answerable questions; "no answer" counts 0
   forced     the same without "no answer"
@@ -25,7 +25,7 @@ _MODEL = flags.DEFINE_string(
   "model", None, "Model directory, or minilm_squad.", required=True
 )
 _DATA = flags.DEFINE_string(
-  "data", None, "Output folder of embedded_model_data.", required=True
+  "data", None, "Output folder of benchmarks.minilm_squad.data.", required=True
 )
 _PART = flags.DEFINE_enum(
   "part", "select", ["select", "held_out"], "Which articles to score on."

@@ -1,6 +1,6 @@
 r"""Makes the files to train, select and score the embedded model.
 
-  python -m benchmarks.embedded_model_data --data_dir=../shared/data \
+  python -m benchmarks.minilm_squad.data --data_dir=../shared/data \
     --output_dir=DIR
 
 train.json            questions of all kinds
