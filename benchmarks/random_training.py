@@ -40,7 +40,7 @@ def train_on_random_windows(
 
 
 def _batches(batch_size, length, num_targets):
-  """Endless batches of random numbers, in the format of the programs."""
+  """Returns endless batches of random numbers, as the programs make them."""
   tokens, targets = [batch_size, length], [batch_size, num_targets]
   # Name -> shape and exclusive upper bound.
   numbers = {

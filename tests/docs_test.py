@@ -20,7 +20,14 @@ _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _IMAGES = _ROOT / "docs" / "images"
 _PAGES = sorted(
   path.relative_to(_ROOT).as_posix()
-  for folder in (".", "docs", "export", "export/*", "benchmarks", "benchmarks/*")
+  for folder in (
+    ".",
+    "docs",
+    "export",
+    "export/*",
+    "benchmarks",
+    "benchmarks/*",
+  )
   for path in _ROOT.glob(f"{folder}/*.md")
 )
 _PROGRAM = re.compile(
