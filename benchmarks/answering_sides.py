@@ -95,11 +95,7 @@ class Side:
     other.close()
 
   def answer(self, batch):
-    """Answers a batch, a pair of lists of questions and passages.
-
-    Returns:
-      Seconds and list of answers.
-    """
+    """Returns the seconds and the answers of (questions, passages)."""
     self._connection.send(batch)
     return self._connection.recv()
 

@@ -63,7 +63,13 @@ def main(argv):
 
   workers = whole_numbers(_WORKERS)
   with tempfile.TemporaryDirectory() as folder:
-    rows = _sample_rows(_QUESTIONS.value)
+    pairs = itertools.cycle(read_pairs(None))
+    rows = [
+      {"id": f"q{i}", "question": question, "context": context}
+      for i, (question, context) in zip(
+        range(_QUESTIONS.value), pairs, strict=False
+      )
+    ]
     runs = [_run(folder, _MODEL.value, rows, n) for n in workers]
     _print_speeds(runs)
     if not _SHORT.value:
@@ -78,14 +84,6 @@ def main(argv):
     for rows in (short, [*short, long]):
       memory = _run(folder, model, rows, 1).memory
       print(f"{len(rows)} passages: {memory:.0f} MB", flush=True)
-
-
-def _sample_rows(number):
-  pairs = itertools.islice(itertools.cycle(read_pairs(None)), number)
-  return [
-    {"id": f"q{i}", "question": question, "context": context}
-    for i, (question, context) in enumerate(pairs)
-  ]
 
 
 def _run(folder, model, rows, workers):

@@ -107,9 +107,7 @@ def main(argv):
     for (length, texts), size in itertools.product(pairs.items(), batch_sizes):
       figures = _take_turns(sides, batches_of(texts, size))
       for side, measured in figures.items():
-        slowdown = _median(measured) / _median(figures[STRINGS])
-        cells = _cells(measured, size)
-        print_row(length, size, side, *cells[:-1], f"{slowdown:.2f}", cells[-1])
+        print_row(length, size, side, *_cells(measured, figures[STRINGS], size))
     for side in sides.values():
       side.close()
 
@@ -152,9 +150,11 @@ def _take_turns(sides, batches):
   figures = {name: SideFigures() for name in sides}
   end = time.monotonic() + _SECONDS.value
   requests = itertools.islice(itertools.cycle(batches), _REQUESTS.value)
-  for turn, batch in enumerate(requests):
+  order = list(sides)
+  for batch in requests:
     answers = {}
-    for name in _rotated(list(sides), turn):
+    order.append(order.pop(0))  # Another side begins.
+    for name in order:
       seconds, answers[name] = sides[name].answer(batch)
       figures[name].seconds.append(seconds)
     for name in sides:
@@ -165,16 +165,7 @@ def _take_turns(sides, batches):
   return figures
 
 
-def _rotated(names, turn):
-  first = turn % len(names)
-  return names[first:] + names[:first]
-
-
-def _median(figures):
-  return percentile(figures.seconds, 50)
-
-
-def _cells(figures, size):
+def _cells(figures, strings, size):
   """Returns the cells of a row after those that name it."""
   requests = len(figures.seconds)
   questions = requests * size
@@ -182,6 +173,7 @@ def _cells(figures, size):
     requests,
     *milliseconds(figures.seconds, 50, 95, 99),
     round(questions / sum(figures.seconds), 1),
+    f"{percentile(figures.seconds, 50) / percentile(strings.seconds, 50):.2f}",
     f"{100 * figures.equal / questions:.1f} %",
   ]
 

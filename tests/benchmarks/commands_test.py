@@ -11,59 +11,54 @@ from tiny_pretraining import write_corpus
 # Flags of each program, and the first cells of the rows that it prints.
 _COMMANDS = {
   "beam_workers": (
-    ["--model={model}", "--workers=1", "--questions=2", "--short_passages=0"],
+    "--model={model} --workers=1 --questions=2 --short_passages=0",
     ["1"],
   ),
   "conversion": (
-    ["--preset={model}", "--data_file={data}", "--sides=bert_span"]
-    + ["--cores=1", "--repetitions=1", "--warm_up=0"],
+    "--preset={model} --data_file={data} --sides=bert_span --cores=1 "
+    "--repetitions=1 --warm_up=0",
     ["1"],
   ),
   "decoding": (
-    ["--preset={model}", "--data_file={data}", "--repetitions=1"],
+    "--preset={model} --data_file={data} --repetitions=1",
     ["1.1", "1.1", "2.0", "2.0"],
   ),
-  "growth": (
-    ["--questions=2", "--characters=", "--repetitions=1"],
-    ["2"],
-  ),
+  "growth": ("--questions=2 --characters= --repetitions=1", ["2"]),
   "inference_encoder": (
-    ["--model={model}", "--shapes=1x8,2x16", "--seconds=0.1"],
+    "--model={model} --shapes=1x8,2x16 --seconds=0.1",
     ["1x8", "2x16"],
   ),
   "passage_search": (
-    ["--model={model}", "--questions_file={data}", "--passages={data}"]
-    + ["--questions=2", "--top_k=1"],
+    "--model={model} --questions_file={data} --passages={data} --questions=2 "
+    "--top_k=1",
     ["1"],
   ),
   "pretraining_input": (
-    ["--preset={model}", "--input_file={text}", "--max_seq_length=16"]
-    + ["--train_batch_size=2", "--batches=2", "--updates=1", "--repetitions=1"],
+    "--preset={model} --input_file={text} --max_seq_length=16 "
+    "--train_batch_size=2 --batches=2 --updates=1 --repetitions=1",
     ["input", "model", "masking"],
   ),
   "serving": (
-    ["--model={model}", "--data_file={data}", "--peers=extractor"]
-    + ["--batch_sizes=2", "--requests=2", "--warm_up=0"],
+    "--model={model} --data_file={data} --peers=extractor --batch_sizes=2 "
+    "--requests=2 --warm_up=0",
     ["short", "short", "long", "long"],
   ),
   "serving_load": (
-    ["--address={address}", "--data_file={data}", "--clients=1,2"]
-    + ["--requests=4", "--warm_up=1"],
+    "--address={address} --data_file={data} --clients=1,2 --requests=4 "
+    "--warm_up=1",
     ["1", "2"],
   ),
   "tflite": (
-    ["--model={model}", "--predict_file={data}", "--questions=2"]
-    + ["--rounds=1", "--short=16"],
+    "--model={model} --predict_file={data} --questions=2 --rounds=1 --short=16",
     ["none"] * 3 + ["float16"] * 3 + ["dynamic"] * 3,
   ),
   "training": (
-    ["--shapes=tiny", "--sides=tensorflow", "--max_seq_length=64"]
-    + ["--batch_size=1", "--steps=1", "--warm_up=1", "--peak_tflops=1"],
+    "--shapes=tiny --sides=tensorflow --max_seq_length=64 --batch_size=1 "
+    "--steps=1 --warm_up=1 --peak_tflops=1",
     ["tiny"] * 3,
   ),
   "training_profile": (
-    ["--shape=tiny", "--batch_size=1", "--length=8"]
-    + ["--warm_up=1", "--steps=1"],
+    "--shape=tiny --batch_size=1 --length=8 --warm_up=1 --steps=1",
     None,
   ),
 }
@@ -87,7 +82,7 @@ def _rows(output):
   """Returns the cells of the last table, without its head."""
   lines = [line for line in output.splitlines() if line.startswith("|")]
   rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
-  assert set("".join(rows[1])) == {"-", ":"} or set("".join(rows[1])) == {"-"}
+  assert set("".join(rows[1])) <= {"-", ":"}
   assert all(len(row) == len(rows[0]) for row in rows)
   return rows[2:]
 
@@ -99,7 +94,7 @@ def test_a_benchmark_prints_its_rows(name, files, server):
     pytest.importorskip(_NEED[name])
   flags, first_cells = _COMMANDS[name]
   paths = {**files, "address": server.address}
-  run = succeeds(f"benchmarks.{name}", *(f.format(**paths) for f in flags))
+  run = succeeds(f"benchmarks.{name}", *flags.format(**paths).split())
   rows = _rows(run.stdout)
   assert rows
   if first_cells:
