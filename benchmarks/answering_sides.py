@@ -9,19 +9,18 @@ openvino      that client with the same ONNX file, float32
 extractor     SpanExtractor on the model directory
 tflite        TFLiteSpanExtractor on a float32 file of any length, with one
               thread per core
-products      no answers: the matrix products of the windows of strings
 """
 
 import dataclasses
-import functools
 import importlib.util
 import multiprocessing
 import os
 import time
+from typing import Any
 
 STRINGS, LOGITS, TRANSFORMERS = "strings", "logits", "transformers"
 ONNXRUNTIME, OPENVINO = "onnxruntime", "openvino"
-EXTRACTOR, TFLITE, PRODUCTS = "extractor", "tflite", "products"
+EXTRACTOR, TFLITE = "extractor", "tflite"
 # PyTorch writes the weights for all sides that use transformers' tokenizer.
 _CLIENT = ("torch", "transformers")
 _PACKAGES = {
@@ -30,10 +29,7 @@ _PACKAGES = {
   ONNXRUNTIME: (*_CLIENT, "onnx", "onnxruntime"),
   OPENVINO: (*_CLIENT, "onnx", "openvino"),
 }
-PEERS = (
-  *(LOGITS, TRANSFORMERS, ONNXRUNTIME, OPENVINO),
-  *(EXTRACTOR, TFLITE, PRODUCTS),
-)
+PEERS = (LOGITS, TRANSFORMERS, ONNXRUNTIME, OPENVINO, EXTRACTOR, TFLITE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,13 +40,46 @@ class SideSettings:
   saved_model: str  # Directory of the exported version.
   tflite: str  # The exported file.
   huggingface: str  # Directory of the weights for transformers and as ONNX.
-  answerer: dict  # More arguments of `HuggingFaceAnswerer`.
+  questions: list[str]  # see `HuggingFaceAnswerer`
+  window_options: Any  # `WindowOptions`
+  decoder_options: Any  # `DecoderOptions`
 
 
 def missing_packages(name):
-  """The packages that a side needs and that are not installed."""
+  """Returns the packages that a side needs and that are not installed."""
   packages = _PACKAGES.get(name, ())
   return [name for name in packages if not importlib.util.find_spec(name)]
+
+
+def prepare_sides(model, questions, folder, peers):
+  """Exports a model for all sides.
+
+  Args:
+    model: the model directory.
+    questions: list of str, see `HuggingFaceAnswerer`.
+    folder: an existing folder for the exports.
+    peers: names of the sides other than strings.
+
+  Returns:
+    `SideSettings`.
+  """
+  from benchmarks.huggingface_peer import write_huggingface_model
+  from bert_span.extractors.span_extractor import SpanExtractor
+
+  extractor = SpanExtractor.from_preset(model)
+  saved_model = extractor.export(os.path.join(folder, "saved_model"))
+  tflite = os.path.join(folder, "model.tflite")
+  if TFLITE in peers:
+    plain = {"quantization": "none", "dynamic_length": True}
+    extractor.export(tflite, format="litert", **plain)
+  huggingface = os.path.join(folder, "huggingface")
+  if not _PACKAGES.keys().isdisjoint(peers):
+    os.mkdir(huggingface)
+    with_onnx = not {ONNXRUNTIME, OPENVINO}.isdisjoint(peers)
+    write_huggingface_model(extractor, huggingface, with_onnx)
+  paths = (model, saved_model, tflite, huggingface)
+  options = (extractor.window_options, extractor.decoder_options)
+  return SideSettings(*paths, questions, *options)
 
 
 class Side:
@@ -66,12 +95,7 @@ class Side:
     other.close()
 
   def answer(self, batch):
-    """Answers a batch, a pair of lists of questions and passages.
-
-    Returns:
-      Seconds, list of answers, and number of windows; None if the side does
-      not report it.
-    """
+    """Returns the seconds and the answers of (questions, passages)."""
     self._connection.send(batch)
     return self._connection.recv()
 
@@ -84,32 +108,29 @@ class Side:
 def _work(connection, name, settings):
   """Answers batches until the connection is closed."""
   answer = _answer_function(name, settings)
-  prepare = _shapes_function(settings) if name == PRODUCTS else lambda *b: b
   while True:
     try:
       batch = connection.recv()
     except EOFError:
       return
-    batch = prepare(*batch)
     begin = time.perf_counter()
-    texts, windows = answer(*batch)
-    connection.send((time.perf_counter() - begin, texts, windows))
+    texts = answer(*batch)
+    connection.send((time.perf_counter() - begin, texts))
 
 
 def _answer_function(name, settings):
+  """Returns a function from questions and passages to answers."""
   if name == STRINGS:
     return _strings_function(settings.saved_model)
   if name == EXTRACTOR:
-    from bert_span.extractor import SpanExtractor
+    from bert_span.extractors.span_extractor import SpanExtractor
 
-    return _answers_of(SpanExtractor.from_preset(settings.model))
-  if name == PRODUCTS:
-    return _products_function(settings)
+    return _texts_of(SpanExtractor.from_preset(settings.model))
   if name == TFLITE:
     from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
     cores = len(os.sched_getaffinity(0))
-    return _answers_of(TFLiteSpanExtractor(settings.tflite, num_threads=cores))
+    return _texts_of(TFLiteSpanExtractor(settings.tflite, num_threads=cores))
   from benchmarks import huggingface_peer
 
   make_logits, directory = {
@@ -119,40 +140,18 @@ def _answer_function(name, settings):
     OPENVINO: (huggingface_peer.openvino_logits, settings.huggingface),
   }[name]
   return huggingface_peer.HuggingFaceAnswerer(
-    settings.huggingface, make_logits(directory), **settings.answerer
+    settings.huggingface,
+    make_logits(directory),
+    settings.questions,
+    settings.window_options,
+    settings.decoder_options,
   ).answer
 
 
-def _products_function(settings):
-  from benchmarks.bare_products import BareProducts
-  from bert_span.presets.load_pretrained import load_pretrained
-
-  products = BareProducts(load_pretrained(settings.model).backbone)
-
-  def multiply(*shapes):
-    for shape in shapes:
-      products(*shape)
-    return None, None
-
-  return multiply
-
-
-def _shapes_function(settings):
-  """A function from a batch to the shapes of the encoder's inputs."""
-  from bert_span.extractor import SpanExtractor
-
-  from benchmarks.bare_products import step_shapes
-  from bert_span.answers.decoding.options import StepOptions
-
-  extractor = SpanExtractor.from_preset(settings.model)
-  steps = StepOptions(settings.answerer["max_windows_per_step"])
-  return functools.partial(step_shapes, extractor, steps)
-
-
-def _answers_of(extractor):
+def _texts_of(extractor):
   def answer(questions, contexts):
     answers = extractor.answer(question=questions, context=contexts)
-    return [answer.text for answer in answers], None
+    return [answer.text for answer in answers]
 
   return answer
 
@@ -167,51 +166,6 @@ def _strings_function(saved_model):
     answers = model.signatures["serving_default"](
       question=tf.constant(questions), context=tf.constant(contexts)
     )["answer"]
-    return [text.decode() for text in answers.numpy()], None
+    return [text.decode() for text in answers.numpy()]
 
   return answer
-
-
-def prepare_sides(
-  model, extractor, questions, max_windows_per_step, folder, peers
-):
-  """Exports a model for all sides.
-
-  Args:
-    model: the model directory.
-    extractor: its `SpanExtractor`.
-    questions: list of str, see `HuggingFaceAnswerer`.
-    max_windows_per_step: windows per step of the encoder.
-    folder: an existing folder for the exports.
-    peers: names of the sides other than strings.
-
-  Returns:
-    `SideSettings`.
-  """
-  from benchmarks.huggingface_peer import write_huggingface_model
-  from bert_span.answers.decoding.options import StepOptions
-  from bert_span.serving.signatures import ServedModel, write_saved_model
-  from bert_span.tflite.export import TFLiteOptions, tflite_content
-
-  saved_model = os.path.join(folder, "saved_model")
-  vocabulary = extractor.preprocessor.tokenizer.vocabulary
-  steps = StepOptions(max_windows_per_step)
-  write_saved_model(ServedModel(extractor, steps), vocabulary, saved_model)
-  tflite = os.path.join(folder, "model.tflite")
-  options = TFLiteOptions(quantization="none", dynamic_length=True)
-  with open(tflite, "wb") as file:
-    file.write(tflite_content(extractor, options))
-  huggingface = os.path.join(folder, "huggingface")
-  os.mkdir(huggingface)
-  if not _PACKAGES.keys().isdisjoint(peers):
-    with_onnx = not {ONNXRUNTIME, OPENVINO}.isdisjoint(peers)
-    write_huggingface_model(extractor, huggingface, with_onnx)
-  answerer = {
-    "max_seq_length": extractor.window_options.max_seq_length,
-    "doc_stride": extractor.window_options.doc_stride,
-    "questions": questions,
-    "max_windows_per_step": max_windows_per_step,
-    "n_best_size": extractor.decoder_options.n_best_size,
-    "max_answer_length": extractor.decoder_options.max_answer_length,
-  }
-  return SideSettings(model, saved_model, tflite, huggingface, answerer)

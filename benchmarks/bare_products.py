@@ -8,29 +8,6 @@ import functools
 
 import tensorflow as tf
 
-from bert_span.answers.answer_graph import WindowSteps
-
-
-def step_shapes(extractor, steps, questions, contexts):
-  """The shapes (windows, length) of the encoder's inputs for some questions."""
-  shapes = []
-
-  def note(input_ids, input_mask, segment_ids):
-    del input_mask, segment_ids
-    shapes.append(tuple(input_ids.shape))
-    return ()
-
-  def keep_nothing(windows):
-    del windows
-    return {"nothing": {"window": tf.zeros([0], tf.int32)}}
-
-  preprocessor = extractor.preprocessor
-  placed = preprocessor.place(tf.constant(questions), tf.constant(contexts))
-  rows = tf.range(tf.size(placed.lengths))
-  read = WindowSteps(note, [], preprocessor.sliding_windows, steps)
-  read(placed, rows, steps.max_windows_per_step, keep_nothing)
-  return shapes
-
 
 class BareProducts:
   """Runs the products of a BertBackbone on inputs of shape (rows, length)."""
@@ -60,18 +37,18 @@ class BareProducts:
     )
 
   def _products(self, vectors, heads):
-    """A sum over all results, so that none is optimized away."""
-    found = []
+    """Returns a sum over all results, so that none is optimized away."""
+    results = []
     for query, key, value, output, inner, outer in self._layers:
       parts = [tf.matmul(vectors, kernel) for kernel in (query, key, value)]
       with tf.control_dependencies(parts):
         scores = tf.matmul(heads, heads, transpose_b=True)
       context = tf.matmul(scores, heads)
-      found += [part[0, 0] for part in parts] + [context[0, 0, 0, 0]]
+      results += [part[0, 0] for part in parts] + [context[0, 0, 0, 0]]
       with tf.control_dependencies([context]):
         vectors = tf.matmul(parts[0], output)
       vectors = tf.matmul(tf.matmul(vectors, inner), outer)
-    return tf.add_n([*found, vectors[0, 0]])
+    return tf.add_n([*results, vectors[0, 0]])
 
 
 def _kernels(layer):
@@ -92,7 +69,7 @@ def _kernels(layer):
 
 
 def _matrix(kernel, hidden):
-  """A kernel with heads and head_size merged into one axis."""
+  """Returns a kernel with heads and head_size merged into one axis."""
   from_hidden = kernel.shape[0] == hidden
   shape = [hidden, -1] if from_hidden else [-1, hidden]
   return tf.Variable(tf.reshape(kernel, shape))

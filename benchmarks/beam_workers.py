@@ -1,12 +1,11 @@
-r"""Speed, memory and start of beam_predict's workers, and what many would cost.
+r"""Speed, memory and start of beam_predict's workers.
 
   python -m benchmarks.beam_workers
 
-Runs beam_predict on the portable runner with one and with two worker processes
-of one thread each, then with one worker on short passages, without and with a
-passage of a million characters among them (a random encoder of one layer).
-Prints the tables of docs/results.md. Needs Linux, whose /proc has the workers'
-memory and processor time.
+Runs beam_predict on the portable runner with each number of worker processes of
+one thread, then with one worker on short passages, without and with a passage
+of a million characters among them (a random encoder of one layer).
+Needs Linux, whose /proc has the workers' memory and processor time.
 """
 
 import dataclasses
@@ -23,18 +22,21 @@ import time
 
 from absl import flags
 
-from benchmarks.inputs import read_pairs
+from benchmarks.inputs import read_pairs, whole_numbers
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string("model", "minilm_squad", "As in beam_predict.")
+_WORKERS = flags.DEFINE_list("workers", ["1", "2"], "Numbers of workers.")
 _QUESTIONS = flags.DEFINE_integer(
   "questions", 240, "Questions of the speed table.", lower_bound=1
 )
 _SHORT = flags.DEFINE_integer(
-  "short_passages", 10_000, "Short passages of the memory table.", lower_bound=1
+  "short_passages",
+  10_000,
+  "Short passages of the memory runs; 0 skips them.",
+  lower_bound=0,
 )
-_DOLLARS = flags.DEFINE_float("dollars", 0.05, "Price of a core-hour.")
 _ONE_THREAD = {
   "TF_NUM_INTRAOP_THREADS": "1",
   "TF_NUM_INTEROP_THREADS": "1",
@@ -56,15 +58,22 @@ class _Run:
 
 
 def main(argv):
-  """Runs all and prints the tables."""
-  program.import_tensorflow()
+  """Runs all, and prints a table and the memory."""
   from benchmarks.random_models import random_extractor
 
+  workers = whole_numbers(_WORKERS)
   with tempfile.TemporaryDirectory() as folder:
-    rows = _sample_rows(_QUESTIONS.value)
-    runs = [_run(folder, _MODEL.value, rows, workers) for workers in (1, 2)]
-    _print_speeds(runs, _shuffled_bytes(rows))
-    _print_costs(runs[0])
+    pairs = itertools.cycle(read_pairs(None))
+    rows = [
+      {"id": f"q{i}", "question": question, "context": context}
+      for i, (question, context) in zip(
+        range(_QUESTIONS.value), pairs, strict=False
+      )
+    ]
+    runs = [_run(folder, _MODEL.value, rows, n) for n in workers]
+    _print_speeds(runs)
+    if not _SHORT.value:
+      return
     model = os.path.join(folder, "random_model")
     random_extractor().save_to_preset(model)
     short = [
@@ -73,16 +82,8 @@ def main(argv):
     ]
     long = {"id": "long", "question": "Who?", "context": "Anna met. " * 100_000}
     for rows in (short, [*short, long]):
-      run = _run(folder, model, rows, 1)
-      print(f"{len(rows)} passages: {run.memory:.0f} MB", flush=True)
-
-
-def _sample_rows(number):
-  found = itertools.islice(itertools.cycle(read_pairs(None)), number)
-  return [
-    {"id": f"q{i}", "question": question, "context": context}
-    for i, (question, context) in enumerate(found)
-  ]
+      memory = _run(folder, model, rows, 1).memory
+      print(f"{len(rows)} passages: {memory:.0f} MB", flush=True)
 
 
 def _run(folder, model, rows, workers):
@@ -141,23 +142,7 @@ def _usage_of_workers(job_folder):
   return usage
 
 
-def _shuffled_bytes(rows):
-  """Bytes of a question in the shuffle, as Beam encodes it; a mean."""
-  from apache_beam.coders import FastPrimitivesCoder
-
-  from bert_span.beam.question_files import LocatedQuestion, RecordLocation
-  from bert_span.squad.example import SquadExample
-
-  coder = FastPrimitivesCoder()
-  size = 0
-  for number, row in enumerate(rows, 1):
-    at = RecordLocation("/questions/00003.jsonl", number)
-    example = SquadExample(row["id"], row["question"], row["context"])
-    size += len(coder.encode((3, LocatedQuestion(at, example))))
-  return size / len(rows)
-
-
-def _print_speeds(runs, shuffled):
+def _print_speeds(runs):
   print_head(
     *("workers", "questions/s", "questions a processor second"),
     *("MB a worker", "seconds of start", "of which loading"),
@@ -172,21 +157,6 @@ def _print_speeds(runs, shuffled):
       f"{run.seconds - answering:.0f}",
       f"{run.loading / run.workers:.1f}",
     )
-  print(f"{shuffled:.0f} bytes shuffled a question", flush=True)
-
-
-def _print_costs(run):
-  """From one worker's processor time, with its start; a worker is a core."""
-  print_head(
-    *("passages", "core-hours", "dollars"),
-    "workers at which the start is a tenth of the time",
-  )
-  start = run.seconds - run.answering
-  for passages in (10**6, 10**9):
-    seconds = passages * run.processor / run.questions
-    hours = seconds / 3600
-    figures = (passages, hours, hours * _DOLLARS.value, seconds / (9 * start))
-    print_row(*(f"{figure:,.0f}" for figure in figures))
 
 
 if __name__ == "__main__":

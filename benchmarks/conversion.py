@@ -1,7 +1,7 @@
 r"""SQuAD JSON to padded batches: windows per second.
 
   python -m benchmarks.conversion --data_file=dev.json
-  python -m benchmarks.conversion --sides=bert_span,plain --cores=1
+  python -m benchmarks.conversion --sides=bert_span --cores=1
 
 The sides, each in its own process, which is limited to --cores:
 
@@ -9,7 +9,6 @@ The sides, each in its own process, which is limited to --cores:
   byte_pairs    the same with the byte pairs of --byte_pairs, as for RoBERTa
   transformers  the fast tokenizer with return_overflowing_tokens, a thousand
                 questions per call, as in transformers' run_qa example
-  plain         plain Python, for scale (only the first --plain_questions)
 
 All sides pad every window to --max_seq_length, keep character offsets and read
 the JSON file again each time. transformers takes the overlap of windows instead
@@ -31,7 +30,7 @@ from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import load_vocabulary
 
 _SIDES = flags.DEFINE_list(
-  "sides", ["bert_span", "transformers", "plain"], "Sides to measure."
+  "sides", ["bert_span", "transformers"], "Sides to measure."
 )
 _CORES = flags.DEFINE_list(
   "cores", ["1", "2"], "Numbers of cores to measure with."
@@ -45,9 +44,6 @@ _REPETITIONS = flags.DEFINE_integer(
   "repetitions", 5, "Measurements of each side.", lower_bound=1
 )
 _WARM_UP = flags.DEFINE_integer("warm_up", 1, "Runs to warm up.", lower_bound=0)
-_PLAIN_QUESTIONS = flags.DEFINE_integer(
-  "plain_questions", 500, "Questions of the side plain.", lower_bound=1
-)
 _CASE = flags.DEFINE_string("case", None, "One case to measure: side,cores.")
 _QUESTIONS_PER_CALL = 1000
 define_flags(WindowOptions)
@@ -68,22 +64,22 @@ def main(argv):
   print(describe_machine("tensorflow", "tensorflow-text", *peers))
   print_head(
     *("cores", "side", "windows", "windows/s", "lowest to highest"),
-    *("questions/s", "ratio to bert_span"),
+    *("questions/s", "ratio"),
     text=("side", "lowest to highest"),
   )
   for cores in _CORES.value:
-    own = None
+    first = None
     for side in _SIDES.value:
-      found = repetitions.measured_apart(
+      result = repetitions.measured_apart(
         "benchmarks.conversion", f"{side},{cores}", env=_threads(cores)
       )
-      rate = found["windows_per_second"]
-      own = own or rate["median"]
+      rate = result["windows_per_second"]
+      first = first or rate["median"]
       print_row(
-        *(cores, side, f"{found['windows']:,}", f"{rate['median']:,.0f}"),
+        *(cores, side, f"{result['windows']:,}", f"{rate['median']:,.0f}"),
         repetitions.spread(rate),
-        f"{rate['median'] * found['questions'] / found['windows']:,.0f}",
-        f"{rate['median'] / own:.2f}",
+        f"{rate['median'] * result['questions'] / result['windows']:,.0f}",
+        f"{rate['median'] / first:.2f}",
       )
 
 
@@ -118,28 +114,28 @@ def _measure(side, cores):
 
 
 def _bert_span(vocabulary):
-  """A function that returns the numbers of windows and questions."""
+  """Returns a function whose result is the numbers of windows, questions."""
   import tensorflow as tf
 
   from bert_span.data.preprocessor import SpanPreprocessor
-  from bert_span.data.window_batches import INPUT_SPECS, window_batches
+  from bert_span.data.window_batches import TEXT_SPECS, window_batches
 
   layer = SpanPreprocessor(
     vocabulary, True, model_flags.window_options(), pad_to_max=True
   )
   # As in SpanExtractor: traced once.
-  preprocessor = tf.function(layer, input_signature=[INPUT_SPECS])
+  make_windows = tf.function(layer.windows, input_signature=[TEXT_SPECS])
 
   def convert():
     examples = inputs.read_examples(_DATA_FILE.value)
-    batches = window_batches(examples, preprocessor)
+    batches = window_batches(examples, make_windows)
     return sum(len(w["input_ids"]) for _, w in batches), len(examples)
 
   return convert
 
 
 def _transformers():
-  """The same with the fast tokenizer."""
+  """Returns the same with the fast tokenizer."""
   import tempfile
 
   import transformers
@@ -167,31 +163,10 @@ def _transformers():
   return convert
 
 
-def _plain():
-  """The same in plain Python."""
-  from benchmarks.plain_conversion import PlainConverter
-
-  options = model_flags.window_options()
-  converter = PlainConverter(
-    inputs.vocabulary_of(_PRESET.value),
-    options.max_seq_length,
-    options.doc_stride,
-    options.max_query_length,
-  )
-
-  def convert():
-    pairs = inputs.read_pairs(_DATA_FILE.value)[: _PLAIN_QUESTIONS.value]
-    windows = sum(len(list(converter.windows(*pair))) for pair in pairs)
-    return windows, len(pairs)
-
-  return convert
-
-
 _CONVERTERS = {
   "bert_span": lambda: _bert_span(inputs.vocabulary_of(_PRESET.value)),
   "byte_pairs": lambda: _bert_span(load_vocabulary(_BYTE_PAIRS.value)),
   "transformers": _transformers,
-  "plain": _plain,
 }
 
 

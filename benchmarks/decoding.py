@@ -1,17 +1,14 @@
-r"""Logits to prediction files: questions per second, against sorted lists.
+r"""Logits to prediction files: questions per second, against nested loops.
 
   python -m benchmarks.decoding --data_file=dev.json
 
 Both sides decode the windows of the file with the same random logits with
-peaks. They write predictions.json, nbest_predictions.json and, for SQuAD 2.0,
-null_odds.json. They run in one process, in turns. The program fails if their
-answers are not the same spans. The texts may differ where run_squad cannot
-align WordPieces with words.
+peaks, in one process, in turns. `loops` tries all pairs of the best starts and
+ends of a window, as run_squad does (tests/support/looped_decoder.py), and
+writes nothing. `bert_span` also writes predictions.json, nbest_predictions.json
+and, for SQuAD 2.0, null_odds.json. The program fails if their answers differ.
 """
 
-import functools
-import json
-import os
 import statistics
 import tempfile
 
@@ -21,9 +18,7 @@ from absl import flags
 from benchmarks import inputs, repetitions
 from benchmarks.machine import describe_machine
 from benchmarks.tables import print_head, print_row
-from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import define_flags
-from bert_span.text.options import WindowOptions
+from bert_span.cli import program
 
 _DATA_FILE = inputs.data_file_flag()
 _PRESET = inputs.vocabulary_flag()
@@ -33,17 +28,11 @@ _QUESTIONS = flags.DEFINE_integer(
 _REPETITIONS = flags.DEFINE_integer(
   "repetitions", 5, "Measurements of each side.", lower_bound=1
 )
-_WARM_UP = flags.DEFINE_integer(
-  "warm_up", 1, "Rounds to warm up.", lower_bound=1
-)
-_SEED = flags.DEFINE_integer("seed", 0, "Seed of the logits.")
-define_flags(WindowOptions)
 
 
 def main(argv):
   """Measures both sides with and without "no answer"."""
-  vocabulary = inputs.vocabulary_of(_PRESET.value)
-  parts = _logits(vocabulary)
+  parts = _logits()
   count = sum(len(part.examples) for part in parts)
   windows = sum(len(part.windows["example_index"]) for part in parts)
   print(describe_machine("tensorflow"))
@@ -53,7 +42,7 @@ def main(argv):
     text=("SQuAD", "side", "lowest to highest"),
   )
   for name, version_2 in (("1.1", False), ("2.0", True)):
-    seconds = _take_turns(parts, vocabulary, version_2)
+    seconds = _take_turns(parts, version_2)
     slow = statistics.median(seconds["loops"])
     for side, values in seconds.items():
       median = statistics.median(values)
@@ -62,86 +51,77 @@ def main(argv):
       print_row(name, side, f"{count / median:,.0f}", spread, ratio)
 
 
-def _take_turns(parts, vocabulary, version_2):
-  """Times both sides in turns; returns a dict from side to seconds."""
-  from bert_span.heads.span import SPAN_HEAD
-
-  from benchmarks.slow_decoder import decode_slowly
-  from bert_span.answers.decoding.options import DecoderOptions
-  from bert_span.answers.prediction_files import write_predictions
-  from bert_span.answers.window_logits import WindowDecoder
-
-  options = DecoderOptions(version_2_with_negative=version_2)
-  decode = WindowDecoder(SPAN_HEAD, options)
-
-  def bert_span(folder):
-    predictions = [p for part in parts for p in decode(part)]
-    write_predictions(folder, SPAN_HEAD, predictions, version_2)
-    return predictions
-
-  def loops(folder):
-    decode_slowly(parts, vocabulary, options, folder)
-
-  with (
-    tempfile.TemporaryDirectory() as slow_folder,
-    tempfile.TemporaryDirectory() as folder,
-  ):
-    works = {
-      "loops": functools.partial(loops, slow_folder),
-      "bert_span": functools.partial(bert_span, folder),
-    }
-    repetitions.seconds_in_turns(works, range(_WARM_UP.value))
-    seconds = repetitions.seconds_in_turns(works, range(_REPETITIONS.value))
-    _check_equal(slow_folder, parts, bert_span(folder))
-  return seconds
-
-
-def _check_equal(folder, parts, predictions):
-  """Fails if the loops chose another answer than our predictions."""
-  from bert_span.conformance_checks.comparison import is_text_of
-
-  with open(os.path.join(folder, "predictions.json"), encoding="utf-8") as file:
-    texts = json.load(file)
-  examples = [example for part in parts for example in part.examples]
-  for example, prediction in zip(examples, predictions, strict=True):
-    text = texts[example.qas_id]
-    if text != prediction.text and not is_text_of(
-      text, example.context, prediction
-    ):
-      raise RuntimeError(
-        f"Question {example.qas_id}: {text!r} by loops, {prediction.text!r} "
-        "by bert_span."
-      )
-
-
-def _logits(vocabulary):
-  """List of `WindowLogits` with random logits."""
+def _logits():
+  """Returns a list of `WindowLogits` with random logits."""
   from bert_span.answers.window_logits import WindowLogits
   from bert_span.data.preprocessor import SpanPreprocessor
   from bert_span.data.window_batches import window_batches
 
   examples = inputs.read_examples(_DATA_FILE.value)[: _QUESTIONS.value]
-  preprocessor = SpanPreprocessor(
-    vocabulary, True, model_flags.window_options(), pad_to_max=True
-  )
-  rng = np.random.default_rng(_SEED.value)
+  vocabulary = inputs.vocabulary_of(_PRESET.value)
+  preprocessor = SpanPreprocessor(vocabulary, pad_to_max=True)
+  rng = np.random.default_rng(0)
+  names = ("start_logits", "end_logits")
   return [
-    WindowLogits(
-      batch,
-      windows,
-      {f"{end}_logits": _peaky(rng, windows) for end in ("start", "end")},
-    )
-    for batch, windows in window_batches(examples, preprocessor)
+    WindowLogits(batch, windows, {name: _peaky(rng, windows) for name in names})
+    for batch, windows in window_batches(examples, preprocessor.windows)
   ]
 
 
 def _peaky(rng, windows):
-  """Normal logits with one peak per window, float32 [windows, length]."""
+  """Returns normal logits with one peak per window, [windows, length]."""
   shape = windows["input_ids"].shape
   logits = rng.normal(0, 2, shape)
   lengths = windows["input_mask"].sum(axis=1)
   logits[np.arange(shape[0]), rng.integers(0, lengths)] += 8
   return logits.astype(np.float32)
+
+
+def _take_turns(parts, version_2):
+  """Times both sides in turns; returns a dict from side to seconds."""
+  from bert_span.answers.decoding.options import DecoderOptions
+  from bert_span.answers.prediction_files import write_predictions
+  from bert_span.answers.window_logits import WindowDecoder
+  from bert_span.extractors.span_extractor import SpanExtractor
+
+  options = DecoderOptions(version_2_with_negative=version_2)
+  decode = WindowDecoder(SpanExtractor, options)
+
+  def bert_span():
+    predictions = [p for part in parts for p in decode(part)]
+    with tempfile.TemporaryDirectory() as folder:
+      write_predictions(folder, SpanExtractor, predictions, version_2)
+    return predictions
+
+  def loops():
+    return [answer for part in parts for answer in _loop(part, options)]
+
+  for text, prediction in zip(loops(), bert_span(), strict=True):
+    if text != prediction.text:
+      raise RuntimeError(
+        f"Question {prediction.qas_id}: {text!r} by loops, "
+        f"{prediction.text!r} by bert_span."
+      )
+  return repetitions.seconds_in_turns(
+    {"loops": loops, "bert_span": bert_span}, range(_REPETITIONS.value)
+  )
+
+
+def _loop(part, options):
+  """Yields the answer to each question of a `WindowLogits`."""
+  from tests.support.looped_decoder import decode_by_loops
+
+  for index, example in enumerate(part.examples):
+    rows = part.windows["example_index"] == index
+    spans, null_odds = decode_by_loops(
+      example.context,
+      {name: values[rows] for name, values in part.windows.items()},
+      part.logits["start_logits"][rows],
+      part.logits["end_logits"][rows],
+      options,
+    )
+    is_null = options.version_2_with_negative and null_odds > 0
+    yield spans[0][0] if spans and not is_null else ""
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ r"""Seconds from the command to the first answer, and where they go.
 
 Prints medians over new processes: `python -m bert_span.ask` with one question,
 until its answer is printed and until it ends; and a process that does the same
-part by part, without and with a graph.
+part by part.
 """
 
 import os
@@ -25,45 +25,36 @@ _REPETITIONS = flags.DEFINE_integer(
 )
 _QUESTION, _CONTEXT = "Who came?", "John Smith came in 1895."
 _PARTS = f"""
-import os, sys, time
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
+import sys, time
 times = [time.perf_counter()]
-from bert_span.cli.program import import_tensorflow
-import_tensorflow()
+import keras
 times.append(time.perf_counter())
-from bert_span.jobs import ask
+from bert_span.extractors.span_extractor import SpanExtractor
 times.append(time.perf_counter())
-extractor = ask.SpanExtractor.from_preset(sys.argv[1])
+extractor = SpanExtractor.from_preset(sys.argv[1])
 times.append(time.perf_counter())
-for op_by_op in (True, False):
-  ask.tf.config.run_functions_eagerly(op_by_op)
-  extractor.answer({_QUESTION!r}, {_CONTEXT!r})
-  times.append(time.perf_counter())
+extractor.answer({_QUESTION!r}, {_CONTEXT!r})
+times.append(time.perf_counter())
+extractor.answer({_QUESTION!r}, {_CONTEXT!r})
+times.append(time.perf_counter())
 print(*(b - a for a, b in zip(times, times[1:])))
 """
 _NAMES = (
-  "imports of TensorFlow and Keras",
-  "imports of the rest",
-  "model",
-  "first answer op by op",
-  "first answer by the graph, traced",
+  *("answer of ask", "end of ask"),
+  *("imports of TensorFlow and Keras", "imports of the rest", "model"),
+  *("first answer, traced", "second answer"),
 )
 
 
 def main(argv):
-  """Runs the processes one after the other and prints the table."""
-  asked, parts = [], []
-  for _ in range(_REPETITIONS.value):
-    asked.append(_ask())
-    parts.append(_parts())
-  rows = zip(("answer of ask", "end of ask"), _medians(asked), strict=True)
-  for name, seconds in (*rows, *zip(_NAMES, _medians(parts), strict=True)):
-    print(f"{name:<34} {seconds:6.2f} s")
+  """Runs the processes in turns and prints the table."""
+  runs = [(*_ask(), *_parts()) for _ in range(_REPETITIONS.value)]
+  for name, seconds in zip(_NAMES, zip(*runs, strict=True), strict=True):
+    print(f"{name:<32} {statistics.median(seconds):6.2f} s")
 
 
 def _ask():
-  """Seconds to the first line and to the end."""
+  """Returns the seconds to the first line and to the end."""
   begin = time.perf_counter()
   command = [
     *(sys.executable, "-m", "bert_span.ask", f"--model={_MODEL.value}"),
@@ -83,15 +74,11 @@ def _ask():
 def _parts():
   run = subprocess.run(
     [sys.executable, "-c", _PARTS, _MODEL.value],
-    capture_output=True,
+    stdout=subprocess.PIPE,
     text=True,
     check=True,
   )
   return tuple(map(float, run.stdout.split()))
-
-
-def _medians(rows):
-  return map(statistics.median, zip(*rows, strict=True))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 r"""Time and peak memory against the number of questions and their length.
 
   python -m benchmarks.growth
-  python -m benchmarks.growth --questions=1000,10000 --characters=
+  python -m benchmarks.growth --questions= --characters=10000,1000000
 
 Each case runs in its own process after one question to warm up: a number of
 questions about a passage of 1,000 characters, or one question about a passage
@@ -56,56 +56,49 @@ def main(argv):
     text=("lowest to highest",),
   )
   for questions, characters in cases:
-    found = repetitions.measured_apart(
+    result = repetitions.measured_apart(
       "benchmarks.growth", f"{questions},{characters}"
     )
-    seconds = statistics.median(found["seconds"])
-    low, high = min(found["seconds"]), max(found["seconds"])
+    seconds = statistics.median(result["seconds"])
+    low, high = min(result["seconds"]), max(result["seconds"])
     print_row(
-      *(f"{questions:,}", f"{characters:,}", f"{found['windows']:,}"),
+      *(f"{questions:,}", f"{characters:,}", f"{result['windows']:,}"),
       *(f"{seconds:,.2f}", f"{low:,.2f} to {high:,.2f}"),
       f"{1e6 * seconds / (questions * characters):.1f}",
-      *(f"{found['before_mb']:,}", f"{found['peak_mb']:,}"),
+      *(f"{result['before_mb']:,}", f"{result['peak_mb']:,}"),
     )
 
 
 def _measure(questions, characters):
   """Answers the questions of a case; returns the dict to print."""
-  from benchmarks.random_models import random_extractor
+  from benchmarks.random_models import questions_about, random_extractor
 
   extractor = random_extractor(_PRESET.value)
-  _ask(extractor, 1, _PASSAGE_CHARACTERS)  # Loads and traces everything.
+
+  def ask(examples):
+    for _ in extractor.predictions(examples):
+      pass  # Keeps no answers.
+
+  ask(questions_about(_PASSAGE_CHARACTERS, 1))  # Loads and traces everything.
   before = _peak_mb()
-  seconds, windows = repetitions.repeated_seconds(
-    lambda: _ask(extractor, questions, characters),
-    _REPETITIONS.value,
-    warm_up=0,
+  examples = questions_about(characters, questions)
+  seconds, _ = repetitions.repeated_seconds(
+    lambda: ask(examples), _REPETITIONS.value, warm_up=0
+  )
+  peak = _peak_mb()
+  windows = extractor.preprocessor(
+    {"question": [examples[0].question], "context": [examples[0].context]}
   )
   return {
     "seconds": seconds,
-    "windows": windows,
+    "windows": questions * len(windows["input_ids"]),
     "before_mb": before,
-    "peak_mb": _peak_mb(),
+    "peak_mb": peak,
   }
 
 
-def _ask(extractor, questions, characters):
-  """Answers questions without keeping answers; returns the windows read."""
-  from benchmarks.random_models import questions_about
-
-  windows = []
-
-  def count(logits):
-    windows.append(len(logits.windows["example_index"]))
-
-  examples = questions_about(characters, questions)
-  for _ in extractor.predict(examples, on_logits=count):
-    pass
-  return sum(windows)
-
-
 def _peak_mb():
-  """Peak resident memory of this process; Linux reports KiB."""
+  """Returns the peak resident memory of this process; Linux reports KiB."""
   peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
   return round(1024 * peak / 1e6)
 

@@ -19,6 +19,7 @@ _NAMES = {
   "input_mask": "attention_mask",
   "segment_ids": "token_type_ids",
 }
+_WINDOWS_PER_STEP = 16  # as `StepOptions`
 
 
 def write_huggingface_model(extractor, directory, with_onnx=False):
@@ -31,8 +32,8 @@ def write_huggingface_model(extractor, directory, with_onnx=False):
   """
   from bert_span.presets.huggingface import write_model
 
-  write_model(directory, extractor.model.backbone, {}, "BertModel")
-  head = extractor.model.head
+  write_model(directory, extractor.backbone, {}, "BertModel")
+  head = extractor.head
   kernel = np.array(head.kernel)  # [hidden, 2]
   bias = np.zeros(2, np.float32) if head.bias is None else np.array(head.bias)
   tokenizer = extractor.preprocessor.tokenizer
@@ -94,7 +95,7 @@ def _onnx_file(directory):
 
 
 def onnxruntime_logits(directory):
-  """The model in ONNX Runtime, see `torch_logits`."""
+  """Returns the model in ONNX Runtime, see `torch_logits`."""
   import onnxruntime
 
   session = onnxruntime.InferenceSession(
@@ -108,7 +109,7 @@ def onnxruntime_logits(directory):
 
 
 def openvino_logits(directory):
-  """The model in OpenVINO, see `torch_logits`."""
+  """Returns the model in OpenVINO, see `torch_logits`."""
   import openvino
 
   model = openvino.Core().compile_model(
@@ -118,14 +119,14 @@ def openvino_logits(directory):
   )
 
   def logits(batch):
-    found = model(dict(batch))
-    return found["start_logits"], found["end_logits"]
+    output = model(dict(batch))
+    return output["start_logits"], output["end_logits"]
 
   return logits
 
 
 def torch_logits(directory):
-  """The model in PyTorch.
+  """Returns the model in PyTorch.
 
   Args:
     directory: of `write_huggingface_model`.
@@ -149,7 +150,7 @@ def torch_logits(directory):
 
 
 def served_logits(directory):
-  """The signature `logits` of an exported SavedModel, see `torch_logits`."""
+  """Returns the signature `logits` of a SavedModel, see `torch_logits`."""
   import tensorflow as tf
   import tensorflow_text  # noqa: F401 -- registers its ops
 
@@ -169,7 +170,7 @@ def served_logits(directory):
 
 
 def window_tokenizer(tokenizer, questions, max_seq_length, doc_stride):
-  """A fast tokenizer that makes windows of questions and contexts.
+  """Returns a fast tokenizer that makes windows of questions and contexts.
 
   It takes the overlap of windows instead of their step: the one that a question
   of the median length of `questions` needs.
@@ -194,44 +195,32 @@ class HuggingFaceAnswerer:
   Args:
     directory: of the tokenizer.
     logits: see `torch_logits`.
-    max_seq_length: WordPieces of a window.
-    doc_stride: WordPieces from one window to the next.
     questions: list of str, see `window_tokenizer`.
-    max_windows_per_step: windows per step of the model.
-    n_best_size: starts and ends of a window to combine.
-    max_answer_length: maximum length of an answer in WordPieces.
+    window_options: `WindowOptions`.
+    decoder_options: `DecoderOptions`.
   """
 
   def __init__(
-    self,
-    directory,
-    logits,
-    max_seq_length,
-    doc_stride,
-    questions,
-    max_windows_per_step,
-    n_best_size,
-    max_answer_length,
+    self, directory, logits, questions, window_options, decoder_options
   ):
     import transformers
 
-    tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
     self._windows_of = window_tokenizer(
-      tokenizer, questions, max_seq_length, doc_stride
+      transformers.AutoTokenizer.from_pretrained(directory),
+      questions,
+      window_options.max_seq_length,
+      window_options.doc_stride,
     )
     self._logits = logits
-    self._step = max_windows_per_step
-    self._n_best_size = n_best_size
-    self._max_answer_length = max_answer_length
+    self._options = decoder_options
 
   def answer(self, questions, contexts):
-    """List of answers to the questions, and the number of windows."""
+    """Returns a list of answers to the questions."""
     windows = self._windows_of(questions, contexts, padding=True)
     names = _NAMES.values()
-    count = len(windows["input_ids"])
     parts = [
-      self._logits({n: windows[n][i : i + self._step] for n in names})
-      for i in range(0, count, self._step)
+      self._logits({n: windows[n][i : i + _WINDOWS_PER_STEP] for n in names})
+      for i in range(0, len(windows["input_ids"]), _WINDOWS_PER_STEP)
     ]
     starts, ends = (
       np.concatenate(logits) for logits in zip(*parts, strict=True)
@@ -242,19 +231,19 @@ class HuggingFaceAnswerer:
       for score, first, last in spans:
         if score > best[example][0]:
           best[example] = (score, contexts[example][first:last])
-    return [text for _, text in best], count
+    return [text for _, text in best]
 
   def _spans(self, windows, window, start_logits, end_logits):
     """Yields (score, char_start, char_end) of a window's spans."""
     offsets = windows["offset_mapping"][window]
     in_passage = [i == 1 for i in windows.sequence_ids(window)]
-    last_ones = slice(-1, -self._n_best_size - 1, -1)
+    last_ones = slice(-1, -self._options.n_best_size - 1, -1)
     ends = np.argsort(end_logits)[last_ones].tolist()
     for start in np.argsort(start_logits)[last_ones].tolist():
       for end in ends:
         length = end - start + 1
         if not (in_passage[start] and in_passage[end]):
           continue
-        if 0 < length <= self._max_answer_length:
+        if 0 < length <= self._options.max_answer_length:
           score = start_logits[start] + end_logits[end]
           yield score, offsets[start][0], offsets[end][1]

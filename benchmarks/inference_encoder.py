@@ -24,21 +24,25 @@ _MODEL = flags.DEFINE_string(
 _SECONDS = flags.DEFINE_float(
   "seconds", 20.0, "Seconds to measure each shape.", lower_bound=0.1
 )
+_SHAPES = flags.DEFINE_list(
+  "shapes",
+  ["1x64", "1x160", "1x384", "16x160", "16x384"],
+  "Windows x WordPieces to measure.",
+)
 _COLUMNS = (
   *("windows x WordPieces", "float32", "KerasHub", "bfloat16", "products"),
   *("/ KerasHub", "/ bfloat16", "/ products", "difference"),
 )
-_SHAPES = ((1, 64), (1, 160), (1, 384), (16, 160), (16, 384))
 
 
 def main(argv):
   """Measures all shapes."""
   from benchmarks.bare_products import BareProducts
-  from bert_span.extractor import SpanExtractor
-  from bert_span.jobs.export_saved_model import cast_encoder
+  from bert_span.extractors.span_extractor import SpanExtractor
   from bert_span.modeling.inference_encoder import InferenceEncoder
+  from bert_span.serving.export import cast_encoder
 
-  model = SpanExtractor.from_preset(_MODEL.value).model
+  model = SpanExtractor.from_preset(_MODEL.value)
   backbone, half = model.backbone, cast_encoder(model, "bfloat16").backbone
   sides = (
     _traced(InferenceEncoder(backbone)),
@@ -47,16 +51,17 @@ def main(argv):
   )
   products = BareProducts(backbone)
   print_head(*_COLUMNS)
-  for shape in _SHAPES:
+  for name in _SHAPES.value:
+    shape = tuple(map(int, name.split("x")))
     inputs = _inputs(backbone.vocabulary_size, shape)
-    ours, keras = (side(inputs).numpy() for side in sides[:2])
-    calls = [functools.partial(_finished, side, inputs) for side in sides]
+    ours, keras = (side(inputs) for side in sides[:2])
+    calls = [functools.partial(side, inputs) for side in sides]
     calls.append(functools.partial(products, *shape))
     times = seconds_in_turns(dict(enumerate(calls)), rounds_of(_SECONDS.value))
     medians = [1e3 * statistics.median(seconds) for seconds in times.values()]
     ratios = [medians[0] / other for other in medians[1:]]
     print_row(
-      f"{shape[0]} x {shape[1]}",
+      name,
       *(f"{value:.1f}" for value in medians),
       *(f"{ratio:.2f}" for ratio in ratios),
       f"{np.max(np.abs(ours - keras)):.0e}",
@@ -68,22 +73,19 @@ def _traced(function):
 
   names = ("token_ids", "segment_ids", "padding_mask")
   spec = {name: tf.TensorSpec([None, None], tf.int32) for name in names}
-  return tf.function(function, input_signature=[spec], autograph=False)
+  graph = tf.function(function, input_signature=[spec], autograph=False)
+  return lambda inputs: graph(inputs).numpy()
 
 
 def _inputs(vocabulary_size, shape):
   import tensorflow as tf
 
-  ids = np.random.default_rng(0).integers(999, vocabulary_size, shape)
+  ids = np.random.default_rng(0).integers(0, vocabulary_size, shape)
   return {
     "token_ids": tf.constant(ids, tf.int32),
     "segment_ids": tf.ones(shape, tf.int32),
     "padding_mask": tf.ones(shape, tf.int32),
   }
-
-
-def _finished(side, inputs):
-  return side(inputs).numpy()
 
 
 if __name__ == "__main__":

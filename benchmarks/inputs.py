@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-import random
 
 from absl import flags
 
@@ -41,7 +40,7 @@ def random_head_flag():
 
 
 def whole_numbers(holder):
-  """The values of a list flag, whole numbers of at least 1."""
+  """Returns the values of a list flag, whole numbers of at least 1."""
   values = [value.strip() for value in holder.value if value.strip()]
   program.check(
     all(value.isdecimal() and int(value) > 0 for value in values),
@@ -61,7 +60,7 @@ def check_known(holder, known):
 
 
 def vocabulary_of(preset):
-  """The vocabulary of a model."""
+  """Returns the vocabulary of a model."""
   from bert_span.presets.load_pretrained import load_pretrained
   from bert_span.text.vocabulary import load_vocabulary
 
@@ -69,20 +68,20 @@ def vocabulary_of(preset):
 
 
 def squad_path(path, sample="dev.json"):
-  """`path`, or a file of the embedded sample if there is none."""
+  """Returns `path`, or that of a file of the sample if it is None."""
   folder = os.path.dirname(bert_span.__file__)
   return path or os.path.join(folder, "sample", sample)
 
 
 def read_examples(path, sample="dev.json"):
-  """The `SquadExample`s of a file, see `squad_path`."""
+  """Returns the `SquadExample`s of a file, see `squad_path`."""
   from bert_span.squad.reader import read_squad
 
   return read_squad(squad_path(path, sample)).examples
 
 
 def read_pairs(path):
-  """Questions and passages of a file, read by a plain loop."""
+  """Returns (question, passage) pairs of a file, read by a plain loop."""
   with open(squad_path(path), encoding="utf-8") as file:
     articles = json.load(file)["data"]
   return [
@@ -94,7 +93,7 @@ def read_pairs(path):
 
 
 def batches_of(pairs, size):
-  """Batches, lists of questions and of passages, all of the same size."""
+  """Returns batches of equal size: lists of questions and of passages."""
   endless = itertools.cycle(pairs)
   return [
     tuple(map(list, zip(*itertools.islice(endless, size), strict=True)))
@@ -102,31 +101,6 @@ def batches_of(pairs, size):
   ]
 
 
-def draw_questions(path, num_questions, drawn_path, other_path=None):
-  """Writes a SQuAD file with questions drawn from another, with a fixed seed.
-
-  Articles with a title of the file at other_path are left out. The arguments
-  are pathlib.Path.
-  """
-  content = read_json(path)
-  others = read_json(other_path)["data"] if other_path else ()
-  titles = {article["title"] for article in others}
-  questions = [
-    (article["title"], paragraph["context"], question)
-    for article in content["data"]
-    if article["title"] not in titles
-    for paragraph in article["paragraphs"]
-    for question in paragraph["qas"]
-  ]
-  random.Random(0).shuffle(questions)
-  data = [
-    {"title": title, "paragraphs": [{"context": context, "qas": [question]}]}
-    for title, context, question in questions[:num_questions]
-  ]
-  text = json.dumps({"version": content.get("version"), "data": data})
-  drawn_path.write_text(text, encoding="utf-8")
-
-
 def read_json(path):
-  """The value in a file, a pathlib.Path."""
+  """Returns the value in a file, a pathlib.Path."""
   return json.loads(path.read_text(encoding="utf-8"))

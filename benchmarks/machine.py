@@ -6,7 +6,7 @@ import platform
 
 
 def describe_machine(*packages):
-  """Two lines: the processor; Python's and the packages' versions."""
+  """Returns two lines: the processor; versions of Python and packages."""
   versions = [f"{name} {importlib.metadata.version(name)}" for name in packages]
   return "\n".join(
     [
@@ -17,7 +17,7 @@ def describe_machine(*packages):
 
 
 def vector_instructions():
-  """Linux' names of the processor's instructions for 8-bit products."""
+  """Returns Linux' names of instructions for products of 8 bits."""
   fields = _first_processor()
   present = fields.get("flags", fields.get("Features", "")).split()
   known = ("avx2", "avx512f", "avx_vnni", "avx512_vnni", "asimddp", "i8mm")
@@ -25,13 +25,12 @@ def vector_instructions():
 
 
 def _processor():
-  """Name of the processor."""
   name = _first_processor().get("model name")
   return name or platform.processor() or platform.machine()
 
 
 def _first_processor():
-  """Fields of the first processor in /proc/cpuinfo; only Linux has the file."""
+  """Returns the fields of /proc/cpuinfo, a file that only Linux has."""
   fields = {}
   try:
     with open("/proc/cpuinfo", encoding="utf-8") as file:

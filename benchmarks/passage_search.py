@@ -40,7 +40,7 @@ _SCORES = {
 def main(argv):
   """Asks all questions and prints a table."""
   from bert_span.answers.scoring.squad_scores import question_scores
-  from bert_span.extractor import SpanExtractor
+  from bert_span.extractors.span_extractor import SpanExtractor
   from bert_span.search.passage_index import PassageIndex
   from bert_span.squad.reader import read_squad
   from bert_span.storage.files import find_files
@@ -67,7 +67,7 @@ def main(argv):
     ]
     found = [
       (p, next((e for e in p.n_best if e.text), None))
-      for p in extractor.predict(asked)
+      for p in extractor.predictions(asked)
     ]
     return [(p, best) for p, best in found if best]
 

@@ -1,4 +1,4 @@
-r"""Masked sequences per second: the input pipeline and a model.
+r"""Masked sequences per second: the input pipeline, masking alone, and a model.
 
   python -m benchmarks.pretraining_input --input_file='text/*.txt'
   python -m benchmarks.pretraining_input --input_file=... --max_seq_length=512
@@ -6,12 +6,15 @@ r"""Masked sequences per second: the input pipeline and a model.
 `input`: files to masked batches by the pipeline of run_pretraining, including
 tokenizer, packing and masking. `model`: updates of --preset on batches in
 memory. They run one after the other with all cores. If `input` is much faster,
-the model does not wait for text.
+the model does not wait for text. `masking`: full sequences of random
+WordPieces, by processor time, so per core.
 """
 
 import dataclasses
 import tempfile
+import time
 
+import numpy as np
 from absl import flags
 
 from benchmarks.machine import describe_machine
@@ -33,7 +36,7 @@ _BATCH_SIZE = flags.DEFINE_integer(
   "train_batch_size", 32, "Sequences per batch.", lower_bound=1
 )
 _BATCHES = flags.DEFINE_integer(
-  "batches", 100, "Batches per measurement of the input.", lower_bound=1
+  "batches", 100, "Batches per measurement of input and masking.", lower_bound=1
 )
 _UPDATES = flags.DEFINE_integer(
   "updates", 5, "Updates per measurement of the model.", lower_bound=1
@@ -44,7 +47,7 @@ _REPETITIONS = flags.DEFINE_integer(
 
 
 def main(argv):
-  """Measures both sides."""
+  """Measures all sides."""
   with tempfile.TemporaryDirectory() as folder:
     job, dataset = _job_and_dataset(folder)
 
@@ -59,25 +62,50 @@ def main(argv):
         loss = update(batch)["loss"]
       return float(loss)
 
-    sides = {"input": (read, _BATCHES.value), "model": (train, _UPDATES.value)}
-    rates = {}
-    for name, (work, count) in sides.items():
-      seconds, _ = repeated_seconds(work, _REPETITIONS.value)
-      rates[name] = rate_summary(count * _BATCH_SIZE.value, seconds)
+    seconds = {
+      "input": repeated_seconds(read, _REPETITIONS.value)[0],
+      "model": repeated_seconds(train, _REPETITIONS.value)[0],
+      "masking": _masking_seconds(job.input),
+    }
   print(describe_machine("tensorflow"))
   columns = ("side", "sequences/s", "lowest to highest", "ratio")
   print_head(*columns, text=columns[::2])
+  rates = {}
+  for name, values in seconds.items():
+    batches = _UPDATES.value if name == "model" else _BATCHES.value
+    rates[name] = rate_summary(batches * _BATCH_SIZE.value, values)
   for name, rate in rates.items():
     ratio = f"{rate['median'] / rates['model']['median']:.1f}"
     print_row(name, f"{rate['median']:,.1f}", spread(rate, 1), ratio)
 
 
-def _job_and_dataset(folder):
-  """A `PretrainingJob` and the dataset of its batches."""
-  from bert_span.jobs.run_pretraining import (
-    PretrainingJob,
-    PretrainingRun,
+def _masking_seconds(pretraining_input):
+  """Returns processor seconds of --batches batches, for each repetition."""
+  num_tokens = _MAX_SEQ_LENGTH.value - 2
+  num_words = len(pretraining_input.vocabulary)
+  texts = np.random.default_rng(0).integers(
+    min(999, num_words // 2),  # above the special tokens
+    num_words,
+    (_BATCH_SIZE.value, num_tokens),
+    np.int32,
   )
+  seconds = []
+  for _ in range(_REPETITIONS.value):
+    begin = time.process_time()
+    for epoch in range(_BATCHES.value):
+      pretraining_input.arrays(
+        [
+          pretraining_input.mask(text, epoch, number)
+          for number, text in enumerate(texts)
+        ]
+      )
+    seconds.append(time.process_time() - begin)
+  return seconds
+
+
+def _job_and_dataset(folder):
+  """Returns a `PretrainingJob` and the dataset of its batches."""
+  from bert_span.jobs.run_pretraining import PretrainingJob, PretrainingRun
   from bert_span.presets.encoder_source import EncoderSource
   from bert_span.pretraining.options import (
     MaskingOptions,
@@ -102,13 +130,10 @@ def _job_and_dataset(folder):
 
 
 def _update(job):
-  """A function that updates the job's model with a batch."""
+  """Returns a function that updates the job's model with a batch."""
   import tensorflow as tf
 
-  from bert_span.pretraining.loss import (
-    pretraining_loss_fn,
-    with_batch_weights,
-  )
+  from bert_span.pretraining.loss import pretraining_loss_fn, with_batch_weights
   from bert_span.training.optimizer import BertAdamW
   from bert_span.training.options import TrainOptions
   from bert_span.training.step import TrainStep

@@ -20,7 +20,7 @@ class Shape:
   hidden_dim: int
 
   def flops(self, batch_size, seq_length):
-    """Floating-point operations of an update, only of its matrix products.
+    """Counts the floating-point operations of an update's matrix products.
 
     A layer has 12 H^2 weights. Each is multiplied and added once in the forward
     and twice in the backward pass for every token. Attention multiplies each
@@ -33,6 +33,7 @@ class Shape:
 
 
 SHAPES = {
+  "tiny": Shape(1, 1, 16),
   "mini": Shape(4, 4, 256),
   "small": Shape(4, 8, 512),
   "minilm": Shape(6, 12, 384),
@@ -42,7 +43,7 @@ SHAPES = {
 
 
 def random_encoder(shape, **changes):
-  """An encoder of a `Shape`; `changes` are other fields of EncoderConfig."""
+  """Returns an encoder; `changes` are other fields of EncoderConfig."""
   from bert_span.modeling.encoder import EncoderConfig, build_encoder
 
   sizes = {
@@ -55,21 +56,21 @@ def random_encoder(shape, **changes):
 
 
 def random_span_model(encoder):
-  """A `SpanModel` with a random head."""
+  """Returns a `SpanExtractor` with a random head."""
+  from bert_span.extractors.span_extractor import SpanExtractor
   from bert_span.modeling.heads import SpanHead
-  from bert_span.modeling.span_model import SpanModel
 
-  return SpanModel(encoder, SpanHead())
+  return SpanExtractor(encoder, head=SpanHead())
 
 
 def random_extractor(preset=None):
-  """A SpanExtractor with run_squad's windows and a random head.
+  """Returns a SpanExtractor with run_squad's windows and a random head.
 
   Args:
     preset: encoder, as in run_squad; None is a random one with one layer and 16
       units.
   """
-  from bert_span.extractor import SpanExtractor
+  from bert_span.data.preprocessor import SpanPreprocessor
   from bert_span.presets.load_pretrained import load_pretrained
   from bert_span.text.vocabulary import load_vocabulary
 
@@ -80,16 +81,18 @@ def random_extractor(preset=None):
   else:
     vocabulary = [*_SPECIAL_TOKENS, *_PASSAGE]
     encoder = random_encoder(
-      Shape(1, 1, 16),
+      SHAPES["tiny"],
       vocabulary_size=len(vocabulary),
       intermediate_dim=16,
       max_sequence_length=384,
     )
-  return SpanExtractor(random_span_model(encoder), vocabulary)
+  model = random_span_model(encoder)
+  model.preprocessor = SpanPreprocessor(vocabulary)
+  return model
 
 
 def questions_about(characters, questions):
-  """`SquadExample`s about a passage in which each character is a WordPiece."""
+  """Returns `SquadExample`s about a passage of one WordPiece a character."""
   from bert_span.squad.example import SquadExample
 
   passage = (_PASSAGE * (characters // len(_PASSAGE) + 1))[:characters]

@@ -5,7 +5,8 @@ import tempfile
 import tensorflow as tf
 
 from benchmarks.random_models import VOCABULARY_SIZE
-from bert_span.heads.span import SPAN_HEAD
+from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.fine_tuning.fine_tuner import window_loss_fn
 from bert_span.modeling.losses import SpanLoss
 from bert_span.pretraining.loss import pretraining_loss_fn
 from bert_span.training.loop import Trainer
@@ -30,7 +31,9 @@ def train_on_random_windows(
   with tempfile.TemporaryDirectory() as output_dir:
     Trainer(
       model,
-      pretraining_loss_fn(1.0) if targets else SPAN_HEAD.loss_fn(SpanLoss()),
+      pretraining_loss_fn(1.0)
+      if targets
+      else window_loss_fn(SpanPreprocessor, SpanLoss()),
       BertAdamW(1e-5),
       steps,
       TrainOptions(train_batch_size=batch_size, execution=execution),
@@ -40,7 +43,7 @@ def train_on_random_windows(
 
 
 def _batches(batch_size, length, num_targets):
-  """Endless batches of random numbers, in the format of the programs."""
+  """Returns endless batches of random numbers, as the programs make them."""
   tokens, targets = [batch_size, length], [batch_size, num_targets]
   # Name -> shape and exclusive upper bound.
   numbers = {

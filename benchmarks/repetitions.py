@@ -1,4 +1,4 @@
-"""Repeated measurements, and programs and cases in their own processes."""
+"""Repeated measurements, and cases in their own processes."""
 
 import json
 import statistics
@@ -49,7 +49,7 @@ def rounds_of(duration):
 
 
 def rate_summary(count, seconds):
-  """Dict of the median, lowest and highest of count / seconds."""
+  """Returns the median, lowest and highest of count / seconds, a dict."""
   rates = [count / each for each in seconds]
   return {
     "median": statistics.median(rates),
@@ -59,13 +59,13 @@ def rate_summary(count, seconds):
 
 
 def spread(summary, digits=0):
-  """The lowest and highest of a `rate_summary`, as text."""
+  """Returns the lowest and highest of a `rate_summary` as text."""
   low, high = summary["lowest"], summary["highest"]
   return f"{low:,.{digits}f} to {high:,.{digits}f}"
 
 
 def percentile(seconds, percent):
-  """The percentile by nearest rank: of 100, p95 is the 95th smallest."""
+  """Returns the nearest rank: of 100 values, p95 is the 95th smallest."""
   if not seconds:
     return float("nan")
   rank = -(-len(seconds) * percent // 100)  # rounded up
@@ -73,18 +73,8 @@ def percentile(seconds, percent):
 
 
 def milliseconds(seconds, *percents):
-  """List of percentiles in milliseconds, to one decimal."""
+  """Returns a list of percentiles in milliseconds, to one decimal."""
   return [round(1000 * percentile(seconds, p), 1) for p in percents]
-
-
-def run_module(name, *arguments, **options):
-  """Runs a module in its own process, with options of subprocess.run.
-
-  Raises:
-    subprocess.CalledProcessError: it fails.
-  """
-  command = [sys.executable, "-m", name, *arguments]
-  return subprocess.run(command, check=True, **options)
 
 
 def measured_apart(module, case, **options):
@@ -100,6 +90,11 @@ def measured_apart(module, case, **options):
   Returns:
     The JSON value of its last line on standard output.
   """
-  options = {"stdout": subprocess.PIPE, "text": True, **options}
-  run = run_module(module, *sys.argv[1:], f"--case={case}", **options)
+  run = subprocess.run(
+    [sys.executable, "-m", module, *sys.argv[1:], f"--case={case}"],
+    check=True,
+    stdout=subprocess.PIPE,
+    text=True,
+    **options,
+  )
   return json.loads(run.stdout.splitlines()[-1])

@@ -6,11 +6,10 @@ r"""Latency of answers from strings, against other ways to the same answers.
 The sides of benchmarks/answering_sides.py: an exported SavedModel that takes
 strings or gives logits, SpanExtractor, a TFLite file, and transformers in
 PyTorch, ONNX Runtime and OpenVINO, with the same weights and the same length
-and step of windows; and only the matrix products of the model. Each side runs
-in its own process, with all cores and without a network. They take turns
-request by request, in changing order, so that they run under the same
-conditions, one at a time. Times are from strings to the answers' strings. Needs
-`pip install -e '.[bench]'`.
+and step of windows. Each side runs in its own process, with all cores and
+without a network. They take turns request by request, in changing order, so
+that they run under the same conditions, one at a time. Times are from strings
+to the answers' strings. Needs `pip install -e '.[bench]'`.
 """
 
 import dataclasses
@@ -23,11 +22,8 @@ from importlib.util import find_spec
 from absl import flags, logging
 
 from benchmarks.answering_sides import (
-  EXTRACTOR,
   PEERS,
-  PRODUCTS,
   STRINGS,
-  TFLITE,
   Side,
   missing_packages,
   prepare_sides,
@@ -79,16 +75,9 @@ _SECONDS = flags.DEFINE_float(
 _WARM_UP = flags.DEFINE_integer(
   "warm_up", 3, "Requests to each side to warm up.", lower_bound=0
 )
-_MAX_WINDOWS_PER_STEP = flags.DEFINE_integer(
-  "max_windows_per_step",
-  16,
-  "Windows per step of the encoder, on all sides.",
-  1,
-)
 _COLUMNS = (
-  *("passages", "batch", "side", "windows", "requests"),
-  *("p50 ms", "p95 ms", "p99 ms", "questions/s"),
-  *("p50 / strings", "p50 / products", "equal"),
+  *("passages", "batch", "side", "requests"),
+  *("p50 ms", "p95 ms", "p99 ms", "questions/s", "p50 / strings", "equal"),
 )
 
 
@@ -97,7 +86,6 @@ class SideFigures:
   """What was measured of a side."""
 
   seconds: list = dataclasses.field(default_factory=list)  # of each request
-  windows: int = 0
   equal: int = 0  # Answers equal to those of strings.
 
 
@@ -109,54 +97,43 @@ def main(argv):
   # TensorFlow's notes on names and files would clutter the table.
   logging.set_verbosity(logging.WARNING)
   with tempfile.TemporaryDirectory() as folder:
-    extractor, pairs = _load()
-    settings = prepare_sides(
-      _MODEL.value,
-      extractor,
-      [question for question, _ in pairs["short"]],
-      _MAX_WINDOWS_PER_STEP.value,
-      folder,
-      peers,
-    )
+    pairs = _pairs()
+    questions = [question for question, _ in pairs["short"]]
+    settings = prepare_sides(_MODEL.value, questions, folder, peers)
     packages = ("torch", "transformers", "onnxruntime", "openvino")
     print(describe_machine("tensorflow", *filter(find_spec, packages)))
     print_head(*_COLUMNS, text=("passages", "side"))
     sides = {name: Side(name, settings) for name in (STRINGS, *peers)}
     for (length, texts), size in itertools.product(pairs.items(), batch_sizes):
-      for row in _compare(sides, batches_of(texts, size), extractor):
-        row |= {"passages": length, "batch": size}
-        print_row(*(row[column] for column in _COLUMNS))
+      figures = _take_turns(sides, batches_of(texts, size))
+      for side, measured in figures.items():
+        print_row(length, size, side, *_cells(measured, figures[STRINGS], size))
     for side in sides.values():
       side.close()
 
 
 def _installed():
-  """The sides whose packages are installed; prints the others."""
-  found = [name for name in PEERS if not missing_packages(name)]
-  for name in PEERS:
-    if name not in found:
-      missing = ", ".join(missing_packages(name))
-      print(f"{name} is skipped: {missing} not installed.")
-  return found
+  """Returns the sides whose packages are installed; prints the others."""
+  missing = {name: missing_packages(name) for name in PEERS}
+  for name, packages in missing.items():
+    if packages:
+      print(f"{name} is skipped: {', '.join(packages)} not installed.")
+  return [name for name, packages in missing.items() if not packages]
 
 
-def _load():
-  """The model, and pairs of question and passage, short and long ones."""
-  from bert_span.extractor import SpanExtractor
-
+def _pairs():
+  """Returns pairs of question and passage, short and long ones."""
   examples = read_examples(_DATA_FILE.value)
   passages = list(dict.fromkeys(example.context for example in examples))
   places = {passage: place for place, passage in enumerate(passages)}
   short = [(example.question, example.context) for example in examples]
   random.Random(0).shuffle(short)
-  long = [(question, _long(passages, places[own])) for question, own in short]
-  extractor = SpanExtractor.from_preset(_MODEL.value)
-  program.check(extractor.head.scores_ends, "--model must have a span head.")
-  return extractor, {"short": short, "long": long}
+  long = [(text, _long(passages, places[passage])) for text, passage in short]
+  return {"short": short, "long": long}
 
 
 def _long(passages, place):
-  """A passage and those after it, cut at --long_characters."""
+  """Returns a passage and those after it, cut at --long_characters."""
   text = ""
   for passage in itertools.islice(itertools.cycle(passages), place, None):
     if len(text) >= _LONG_CHARACTERS.value:
@@ -165,82 +142,40 @@ def _long(passages, place):
   return text
 
 
-def _compare(sides, batches, extractor):
-  """Measures all sides on the same batches; returns a dict for each."""
+def _take_turns(sides, batches):
+  """Asks all sides the same batches; returns their `SideFigures`."""
   for batch in itertools.islice(itertools.cycle(batches), _WARM_UP.value):
     for side in sides.values():
       side.answer(batch)
-  figures, asked = _take_turns(sides, batches)
-  windows = sum(_count_windows(extractor, batch) for batch in asked)
-  # These do not report their windows.
-  for name in {STRINGS, EXTRACTOR, TFLITE} & figures.keys():
-    figures[name].windows = windows
-  size = len(batches[0][0])
-  return [
-    {
-      "side": name,
-      **_row(figures[name], size),
-      **{
-        f"p50 / {other}": _ratio(figures, name, other)
-        for other in (STRINGS, PRODUCTS)
-      },
-    }
-    for name in sides
-  ]
-
-
-def _take_turns(sides, batches):
-  """Asks all sides; returns their `SideFigures` and the batches asked."""
   figures = {name: SideFigures() for name in sides}
-  asked = []
   end = time.monotonic() + _SECONDS.value
-  for batch in itertools.islice(itertools.cycle(batches), _REQUESTS.value):
+  requests = itertools.islice(itertools.cycle(batches), _REQUESTS.value)
+  order = list(sides)
+  for batch in requests:
     answers = {}
-    for name in _rotated(list(sides), len(asked)):
-      seconds, answers[name], windows = sides[name].answer(batch)
+    order.append(order.pop(0))  # Another side begins.
+    for name in order:
+      seconds, answers[name] = sides[name].answer(batch)
       figures[name].seconds.append(seconds)
-      figures[name].windows += windows or 0
     for name in sides:
-      pairs = zip(answers[name] or (), answers[STRINGS], strict=False)
+      pairs = zip(answers[name], answers[STRINGS], strict=True)
       figures[name].equal += sum(a == b for a, b in pairs)
-    asked.append(batch)
     if time.monotonic() > end:
       break
-  return figures, asked
+  return figures
 
 
-def _count_windows(extractor, batch):
-  questions, contexts = batch
-  windows = extractor.preprocessor({"question": questions, "context": contexts})
-  return len(windows["input_ids"])
-
-
-def _ratio(figures, name, other):
-  """The ratio of two medians, "-" if the other side is not measured."""
-  if other not in figures:
-    return "-"
-  medians = [percentile(figures[side].seconds, 50) for side in (name, other)]
-  return f"{medians[0] / medians[1]:.2f}"
-
-
-def _row(figures, size):
+def _cells(figures, strings, size):
+  """Returns the cells of a row after those that name it."""
   requests = len(figures.seconds)
   questions = requests * size
-  p50, p95, p99 = milliseconds(figures.seconds, 50, 95, 99)
-  return {
-    "windows": round(figures.windows / questions, 1),
-    "requests": requests,
-    "p50 ms": p50,
-    "p95 ms": p95,
-    "p99 ms": p99,
-    "questions/s": round(questions / sum(figures.seconds), 1),
-    "equal": f"{100 * figures.equal / questions:.1f} %",
-  }
-
-
-def _rotated(names, turn):
-  first = turn % len(names)
-  return names[first:] + names[:first]
+  return [
+    requests,
+    *milliseconds(figures.seconds, 50, 95, 99),
+    round(questions / sum(figures.seconds), 1),
+    f"{percentile(figures.seconds, 50) / percentile(strings.seconds, 50):.2f}",
+    f"{100 * figures.equal / questions:.1f} %",
+  ]
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from bert_span.cli import model_flags, program
 _MODEL = flags.DEFINE_string(
   "model", "minilm_squad", "Model directory, or the packaged model."
 )
-(_PREDICT_FILE,) = model_flags.define_shared_flags("predict_file")
+_PREDICT_FILE = model_flags.shared_flags("predict_file").predict_file
 _QUESTIONS = flags.DEFINE_integer(
   "questions", 500, "Questions to score, drawn at random.", lower_bound=1
 )
@@ -74,12 +74,14 @@ def main(argv):
   extractor = SpanExtractor.from_preset(_MODEL.value)
   with tempfile.TemporaryDirectory() as folder:
     files = _export(extractor, folder)
-    expected = list(extractor.predict(examples))
+    expected = list(extractor.predictions(examples))
     em, f1 = _scores(examples, expected)
     scores = {name: _score(path, examples, expected) for name, path in files}
     times = _times(files, extractor.window_options.max_seq_length)
     print(describe_machine("tensorflow"))
     print(f"Instructions: {', '.join(vector_instructions())}")
+    if not importlib.util.find_spec("ai_edge_quantizer"):
+      print("No rows of 8 and 4 bits: pip install ai-edge-quantizer")
     print(
       f"{len(examples)} questions of {os.path.basename(_PREDICT_FILE.value)}, "
       f"Keras: EM {em:.2f}, F1 {f1:.2f}. {runtime_name()}, p50 "
@@ -93,33 +95,29 @@ def main(argv):
 
 
 def _export(extractor, folder):
-  """Writes all files; returns a list of (quantization, is_dynamic), path."""
-  from bert_span.tflite import export as export_tflite
+  """Writes all files; returns pairs of (quantization, is_dynamic) and path."""
+  from bert_span.tflite import export as tflite_export
 
   files = []
   for quantization in _QUANTIZATIONS:
     for is_dynamic in (False, True):
-      options = export_tflite.TFLiteOptions(quantization, is_dynamic)
+      options = tflite_export.TFLiteOptions(quantization, is_dynamic)
       path = os.path.join(folder, f"{quantization}_{is_dynamic}.tflite")
       pathlib.Path(path).write_bytes(
-        export_tflite.tflite_content(extractor, options)
+        tflite_export.tflite_content(extractor, options)
       )
       files.append(((quantization, is_dynamic), path))
-      _note(f"written: {quantization}, any length: {is_dynamic}")
   if importlib.util.find_spec("ai_edge_quantizer"):
     plain = dict(files)["none", True]
     for i, (name, recipe) in enumerate(_RECIPES.items()):
       path = os.path.join(folder, f"recipe_{i}.tflite")
       pathlib.Path(path).write_bytes(_quantized(plain, recipe))
       files.append(((name, True), path))
-      _note(f"written: {name}")
-  else:
-    _note("Without ai-edge-quantizer: pip install ai-edge-quantizer")
   return files
 
 
 def _quantized(path, recipe_name):
-  """The bytes of a file with the weights of its matrices in fewer bits."""
+  """Returns a file's bytes with the weights of matrices in fewer bits."""
   from ai_edge_quantizer import quantizer, recipe
 
   from bert_span.presets.span_config import CONFIG_FILE
@@ -136,15 +134,14 @@ def _quantized(path, recipe_name):
 
 
 def _score(path, examples, expected):
-  """EM, F1, and the share of answers equal to the Keras model's."""
+  """Returns EM, F1, and the share of answers equal to the Keras model's."""
   from bert_span import TFLiteSpanExtractor
 
-  given = list(TFLiteSpanExtractor(path, num_threads=2).predictions(examples))
+  given = list(TFLiteSpanExtractor(path, num_threads=2).predict(examples))
   equal = sum(
     (a.char_start, a.char_end) == (b.char_start, b.char_end)
     for a, b in zip(expected, given, strict=True)
   )
-  _note(f"scored: {os.path.basename(path)}")
   return (*_scores(examples, given), equal / len(examples))
 
 
@@ -156,7 +153,7 @@ def _scores(examples, predictions):
 
 
 def _times(files, max_seq_length):
-  """Seconds of every round by (name, length, threads)."""
+  """Returns the seconds of every round by (name, length, threads)."""
   runs = {}
   for name, path in files:
     for length in _lengths(name, max_seq_length):
@@ -166,7 +163,7 @@ def _times(files, max_seq_length):
 
 
 def _run_of(path, length, threads):
-  """A function that runs a file once."""
+  """Returns a function that runs a file once."""
   import numpy as np
 
   from bert_span.tflite.file import read_vocabulary
@@ -186,7 +183,7 @@ def _lengths(name, max_seq_length):
 
 
 def _cells(name, length, path, scores, times):
-  """A row of the table; scores do not depend on the timed length."""
+  """Returns a row of the table; scores do not depend on the timed length."""
   quantization, is_dynamic = name
   em, f1, equal = scores[name]
   medians = [statistics.median(times[name, length, t]) for t in _THREADS]
@@ -202,10 +199,6 @@ def _cells(name, length, path, scores, times):
     *(f"{1e3 * seconds:.0f}" for seconds in medians),
     f"{speed:.2f}",
   )
-
-
-def _note(text):
-  print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

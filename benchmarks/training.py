@@ -1,156 +1,173 @@
-r"""Training speed on a processor: length buckets, fixed length, and a peer.
+r"""Training speed in batches of three kinds, against a peer.
 
-  python -m benchmarks.training --data_file=squad1_train_part.json
-  python -m benchmarks.training --data_file=... --shapes=base --updates=4
+  python -m benchmarks.training
+  python -m benchmarks.training --shapes=base --precisions=bfloat16 \
+    --jit_compile --peak_tflops=989
 
-Sides: `buckets`, batches of similar length as in run_squad; `fixed`, run_squad
-with --length_buckets=none, all windows padded to --max_seq_length;
-`transformers`, BertForQuestionAnswering in PyTorch, random batches padded to
-their longest window. All sides have the same windows, made beforehand, the same
+Sides: `tensorflow`, the step of run_squad; `transformers`,
+BertForQuestionAnswering in PyTorch, on the same device. Both have the same
 sizes with random weights, dropout, loss, Adam with decoupled weight decay,
-clipping and batch size. Each side trains in its own process with all cores, in
-turns, --repetitions times --updates updates. A row has the windows per second,
-including the making of batches, and the ratio to `fixed`.
+clipping and random windows. Each side trains in its own process, one after the
+other, on batches of each length that is a multiple of 32.
+
+From the median update at each length follow windows per second with three ways
+to make batches of SQuAD's windows: `fixed`, all padded to --max_seq_length, as
+in the original; `longest`, random batches padded to their longest window, as in
+transformers; `buckets`, batches of similar length, as in run_squad. With
+--peak_tflops (of the device and precision, in 10^12 operations per second) the
+last column is the share of it that the matrix products reach. Sides that fail,
+for lack of a package for one, have the reason in their row.
 """
 
 import itertools
 import json
 import statistics
-import time
+import subprocess
 
 from absl import flags
 
-from benchmarks import inputs, random_models, training_sides
+from benchmarks import random_models, training_sides
+from benchmarks.inputs import check_known
 from benchmarks.machine import describe_machine
-from benchmarks.repetitions import measured_apart, rate_summary, spread
+from benchmarks.repetitions import measured_apart, repeated_seconds
 from benchmarks.tables import print_head, print_row
-from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import define_flags
-from bert_span.text.options import WindowOptions
+from bert_span.cli import program
 
-_DATA_FILE = inputs.data_file_flag()
-_PRESET = inputs.vocabulary_flag()
-_SHAPES = flags.DEFINE_list("shapes", ["minilm", "base"], "Encoders.")
 _SIDES = flags.DEFINE_list(
-  "sides", ["fixed", "buckets", "transformers"], "Sides to measure."
+  "sides", list(training_sides.SIDES), "Sides to measure."
+)
+_SHAPES = flags.DEFINE_list(
+  "shapes", ["minilm", "base"], f"Of {', '.join(random_models.SHAPES)}."
+)
+_PRECISIONS = flags.DEFINE_list(
+  "precisions", ["float32"], "Of matrix products: float32, bfloat16."
+)
+_MAX_SEQ_LENGTH = flags.DEFINE_integer(
+  "max_seq_length", 384, "WordPieces of the longest windows.", 64, 384
 )
 _BATCH_SIZE = flags.DEFINE_integer(
   "batch_size", 16, "Windows per batch.", lower_bound=1
 )
-_BUCKET_WIDTH = flags.DEFINE_integer(
-  "bucket_width", 32, "Batches of `buckets` are padded to multiples of this."
-)
-_UPDATES = flags.DEFINE_integer(
-  "updates", 12, "Updates per turn.", lower_bound=1
-)
-_REPETITIONS = flags.DEFINE_integer(
-  "repetitions", 3, "Turns of each side.", lower_bound=1
+_STEPS = flags.DEFINE_integer(
+  "steps", 12, "Measured updates at each length.", lower_bound=1
 )
 _WARM_UP = flags.DEFINE_integer(
-  "warm_up", 3, "Updates to warm up before each turn.", lower_bound=1
+  "warm_up", 3, "Updates to warm up at each length.", lower_bound=1
+)
+_PEAK_TFLOPS = flags.DEFINE_float(
+  "peak_tflops", None, "Peak of the device in 10^12 operations per second."
+)
+_JIT_COMPILE = flags.DEFINE_bool(
+  "jit_compile", False, "XLA compiles TensorFlow's update for each length."
 )
 _CASE = flags.DEFINE_string(
-  "case", None, "One turn to measure: shape,side,number."
+  "case", None, "One case to measure: side,shape,precision."
 )
-define_flags(WindowOptions)
+# Share of windows by padded length: 44 articles of SQuAD 1.1 at 384/128/64.
+_SHARES = dict(
+  zip(
+    range(64, 385, 32),
+    (0.043, 0.128, 0.191, 0.2, 0.16, 0.1, 0.064, 0.047, 0.03, 0.016, 0.02),
+    strict=True,
+  )
+)
+_COLUMNS = (
+  *("model", "precision", "side", "device", "batches", "WordPieces a window"),
+  *("windows/s", "lowest to highest", "of peak"),
+)
 
 
 def main(argv):
-  """Measures every side in turns, or the turn of --case."""
+  """Measures each case in its own process, or the one of --case."""
+  check_known(_SIDES, training_sides.SIDES)
+  check_known(_SHAPES, random_models.SHAPES)
+  check_known(_PRECISIONS, ("float32", "bfloat16"))
   if _CASE.value:
-    shape, side, number = _CASE.value.split(",")
-    print(json.dumps(_measure(shape, side, int(number))))
+    print(json.dumps(_measure(*_CASE.value.split(","))))
     return
-  packages = ["tensorflow"]
-  if "transformers" in _SIDES.value:
-    packages += ["torch", "transformers"]
-  print(describe_machine(*packages))
-  print_head(
-    *("model", "side", "WordPieces a window", "windows/s"),
-    *("lowest to highest", "ratio"),
-    text=("model", "side", "lowest to highest"),
-  )
-  for shape in _SHAPES.value:
-    _print_rows(shape)
+  print(describe_machine("tensorflow", "keras"))
+  print_head(*_COLUMNS, text=_COLUMNS[:5])
+  for case in itertools.product(_SHAPES.value, _PRECISIONS.value, _SIDES.value):
+    _print_rows(*case)
 
 
-def _print_rows(shape):
-  turns = {side: [] for side in _SIDES.value}
-  for number, side in itertools.product(
-    range(_REPETITIONS.value), _SIDES.value
-  ):
-    case = f"{shape},{side},{number}"
-    turns[side].append(measured_apart("benchmarks.training", case))
-  windows = _BATCH_SIZE.value * _UPDATES.value
-  rates = {
-    side: rate_summary(windows, [turn["seconds"] for turn in values])
-    for side, values in turns.items()
-  }
-  first = rates[_SIDES.value[0]]["median"]
-  for side, rate in rates.items():
-    length = statistics.mean(turn["length"] for turn in turns[side])
+def _print_rows(shape, precision, side):
+  case = f"{side},{shape},{precision}"
+  try:
+    result = measured_apart("benchmarks.training", case, stderr=subprocess.PIPE)
+  except subprocess.CalledProcessError as error:
+    reason = error.stderr.strip().splitlines()[-1]
+    print_row(shape, precision, side, f"not measured: {reason}")
+    return
+  seconds = {int(length): s for length, s in result["seconds"].items()}
+  for name, shares in _ways_of_batching(list(seconds)).items():
     print_row(
-      *(shape, side, f"{length:.0f}", f"{rate['median']:.2f}"),
-      *(spread(rate, 2), f"{rate['median'] / first:.2f}"),
+      *(shape, precision, side, result["device"], name),
+      f"{sum(length * share for length, share in shares.items()):.0f}",
+      *_rates(random_models.SHAPES[shape], shares, seconds),
     )
 
 
-def _measure(shape, side, number):
-  """Seconds of a turn's updates, and mean WordPieces of its windows."""
-  batches = _batches(_windows(), side, number)
-  name = "transformers" if side == "transformers" else "tensorflow"
-  update = training_sides.SIDES[name](
+def _ways_of_batching(lengths):
+  """Returns the share of batches of each length, by way of batching."""
+  total = sum(_SHARES[length] for length in lengths)
+  buckets = {length: _SHARES[length] / total for length in lengths}
+  # P(the longest of n windows <= length) = P(a window <= length)^n
+  most = [sum(list(buckets.values())[: i + 1]) for i in range(len(lengths))]
+  most = [0.0, *(share**_BATCH_SIZE.value for share in most)]
+  longest = [after - before for before, after in itertools.pairwise(most)]
+  return {
+    "fixed": {max(lengths): 1.0},
+    "longest": dict(zip(lengths, longest, strict=True)),
+    "buckets": buckets,
+  }
+
+
+def _rates(shape, shares, seconds):
+  """Returns windows per second with their spread, and the share of the peak."""
+
+  def rate(of_updates):
+    mean = sum(s * of_updates(seconds[n]) for n, s in shares.items())
+    return _BATCH_SIZE.value / mean
+
+  median, of_peak = rate(statistics.median), "-"
+  if _PEAK_TFLOPS.value:
+    flops = sum(s * shape.flops(1, n) for n, s in shares.items()) * median
+    of_peak = f"{flops / (_PEAK_TFLOPS.value * 1e12):.1%}"
+  return f"{median:.2f}", f"{rate(max):.2f} to {rate(min):.2f}", of_peak
+
+
+def _measure(side, shape, precision):
+  """Returns the device and the seconds of updates by length, to print."""
+  update = training_sides.SIDES[side](
     training_sides.Side(
       random_models.SHAPES[shape],
-      "float32",
+      precision,
       _BATCH_SIZE.value,
-      is_compiled=False,
+      is_compiled=_JIT_COMPILE.value,
     )
   )
-  for batch in itertools.islice(batches, _WARM_UP.value):
-    update(batch)
-  lengths = []
-  begin = time.perf_counter()
-  for batch in itertools.islice(batches, _UPDATES.value):
-    update(batch)
-    lengths.append(batch["input_ids"].shape[1])
-  seconds = time.perf_counter() - begin
-  return {"seconds": seconds, "length": statistics.mean(lengths)}
+  lengths = [n for n in _SHARES if n <= _MAX_SEQ_LENGTH.value]
+  seconds = {n: _times(update, n) for n in lengths}
+  return {"device": training_sides.device_name(side), "seconds": seconds}
 
 
-def _windows():
-  """`PackedWindows` of the file."""
-  from bert_span.data.window_labels import SPAN_LABELS
-
-  from bert_span.data.labelled_windows import label_windows
-  from bert_span.data.preprocessor import SpanPreprocessor
-
-  preprocessor = SpanPreprocessor(
-    inputs.vocabulary_of(_PRESET.value), True, model_flags.window_options()
-  )
-  examples = inputs.read_examples(_DATA_FILE.value, "train.json")
-  return label_windows(examples, preprocessor, SPAN_LABELS).windows
-
-
-def _batches(windows, side, number):
-  """Yields the batches of a side, without end, as dicts of arrays."""
+def _times(update, length):
+  """Returns the seconds of each update at a length."""
   import numpy as np
 
-  from bert_span.data.length_buckets import BucketedBatches
-
-  max_seq_length = model_flags.window_options().max_seq_length
-  if side != "transformers":
-    width = _BUCKET_WIDTH.value if side == "buckets" else None
-    batches = BucketedBatches(
-      windows, _BATCH_SIZE.value, max_seq_length, width, number
-    )
-    yield from batches.dataset(0).as_numpy_iterator()
-  rng = np.random.default_rng(number)
-  while True:
-    order = rng.permutation(len(windows))
-    for first in range(0, len(order) - _BATCH_SIZE.value, _BATCH_SIZE.value):
-      indices = order[first : first + _BATCH_SIZE.value]
-      yield windows.batch(indices, int(windows.lengths[indices].max()))
+  rng = np.random.default_rng(length)
+  size = (_BATCH_SIZE.value, length)
+  batch = {
+    "input_ids": rng.integers(0, random_models.VOCABULARY_SIZE, size, np.int32),
+    "input_mask": np.ones(size, np.int32),
+    "segment_ids": np.zeros(size, np.int32),
+    "start_positions": rng.integers(0, length, size[:1], np.int32),
+    "end_positions": rng.integers(0, length, size[:1], np.int32),
+  }
+  return repeated_seconds(lambda: update(batch), _STEPS.value, _WARM_UP.value)[
+    0
+  ]
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def main(argv):
 
 
 def _profiler(trace_dir):
-  """A `Callback` that profiles the steps; it has their seconds afterwards."""
+  """Returns a `Callback` that profiles the steps and keeps their seconds."""
   import tensorflow as tf
 
   from bert_span.training.callbacks import Callback
@@ -93,7 +93,7 @@ def _profiler(trace_dir):
 
 
 def read_trace(trace_dir):
-  """The newest trace in the profiler's directory, an `XSpace`."""
+  """Returns the newest trace in the profiler's directory, an `XSpace`."""
   import tensorflow as tf
   from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
@@ -103,7 +103,7 @@ def read_trace(trace_dir):
 
 
 def own_seconds(trace):
-  """Seconds in ops of each type, summed over all threads.
+  """Adds up the seconds in ops of each type, over all threads.
 
   Args:
     trace: `XSpace`. Ops are events with the name "name:type".

@@ -1,4 +1,4 @@
-"""Updates of a BERT span model in three runtimes, on one device.
+"""Updates of a BERT span model in two runtimes, on one device.
 
 All have the same sizes with random weights, loss, dropout 0.1, clipping by the
 global norm, and Adam with decoupled weight decay. Each function of SIDES maps a
@@ -8,7 +8,6 @@ a float, so that the device has finished.
 
 import contextlib
 import dataclasses
-import os
 
 from benchmarks.random_models import (
   VOCABULARY_SIZE,
@@ -36,14 +35,15 @@ class Side:
   shape: Shape
   precision: str
   batch_size: int
-  is_compiled: bool = True
+  is_compiled: bool
 
 
 def tensorflow_update(side):
-  """The training step of run_squad."""
+  """Returns the training step of run_squad."""
   import tensorflow as tf
 
-  from bert_span.heads.span import SPAN_HEAD
+  from bert_span.data.preprocessor import SpanPreprocessor
+  from bert_span.fine_tuning.fine_tuner import window_loss_fn
   from bert_span.modeling.encoder_modes import computing_in
   from bert_span.modeling.losses import SpanLoss
   from bert_span.training.optimizer import BertAdamW
@@ -54,7 +54,9 @@ def tensorflow_update(side):
   optimizer = BertAdamW(_LEARNING_RATE)
   optimizer.build(model.trainable_variables)
   options = TrainOptions(train_batch_size=side.batch_size, clip_norm=_CLIP_NORM)
-  step = TrainStep(model, SPAN_HEAD.loss_fn(SpanLoss()), optimizer, options)
+  step = TrainStep(
+    model, window_loss_fn(SpanPreprocessor, SpanLoss()), optimizer, options
+  )
   # With XLA one function per length, as --jit_compile=on; else one for all.
   step = tf.function(
     step,
@@ -69,61 +71,8 @@ def tensorflow_update(side):
   return update
 
 
-def jax_update(side):
-  """The same model and loss with Keras' JAX backend."""
-  os.environ["KERAS_BACKEND"] = "jax"  # Keras is not loaded yet.
-  import jax
-  import keras
-
-  from bert_span.modeling.encoder_modes import computing_in
-  from bert_span.modeling.losses import SpanLoss
-
-  model = random_span_model(random_encoder(side.shape))
-  loss = SpanLoss()
-  optimizer = keras.optimizers.AdamW(
-    _LEARNING_RATE, _WEIGHT_DECAY, global_clipnorm=_CLIP_NORM
-  )
-  optimizer.build(model.trainable_variables)
-
-  def loss_of(trainable, others, batch):
-    logits, others = model.stateless_call(
-      trainable, others, _encoder_inputs(batch), training=True
-    )
-    value = sum(
-      loss(batch[f"{end}_positions"], logits[f"{end}_logits"])
-      for end in ("start", "end")
-    )
-    return value, others
-
-  def step(state, batch):
-    trainable, others, slots = state
-    (value, others), gradients = jax.value_and_grad(loss_of, has_aux=True)(
-      trainable, others, batch
-    )
-    trainable, slots = optimizer.stateless_apply(slots, gradients, trainable)
-    return (trainable, others, slots), value
-
-  compiled = jax.jit(step, donate_argnums=0)
-  state = tuple(
-    [variable.value for variable in variables]
-    for variables in (
-      model.trainable_variables,
-      model.non_trainable_variables,
-      optimizer.variables,
-    )
-  )
-
-  def update(batch):
-    nonlocal state
-    with computing_in(model.backbone, side.precision):
-      state, value = compiled(state, batch)
-    return float(value)
-
-  return update
-
-
 def transformers_update(side):
-  """BertForQuestionAnswering with fused attention and AdamW, and autocast."""
+  """Returns BertForQuestionAnswering with fused attention, AdamW, autocast."""
   import torch
   import transformers
 
@@ -170,13 +119,12 @@ def transformers_update(side):
 
 SIDES = {
   "tensorflow": tensorflow_update,
-  "jax": jax_update,
   "transformers": transformers_update,
 }
 
 
 def device_name(name):
-  """Name of the device of one of SIDES."""
+  """Returns the name of the device of one of SIDES."""
   if name == "tensorflow":
     import tensorflow as tf
 
@@ -184,18 +132,6 @@ def device_name(name):
     if not gpus:
       return "CPU"
     return tf.config.experimental.get_device_details(gpus[0])["device_name"]
-  if name == "jax":
-    import jax
-
-    return jax.devices()[0].device_kind
   import torch
 
   return torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
-
-
-def _encoder_inputs(batch):
-  return {
-    "token_ids": batch["input_ids"],
-    "segment_ids": batch["segment_ids"],
-    "padding_mask": batch["input_mask"],
-  }

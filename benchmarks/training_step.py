@@ -24,7 +24,7 @@ from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.training.options import ExecutionOptions
 
 _SHAPES = flags.DEFINE_list(
-  "shapes", ["minilm"], "Models to measure: mini, small, minilm, base, large."
+  "shapes", ["minilm"], f"Models to measure, of {', '.join(SHAPES)}."
 )
 _BATCH_SIZES = flags.DEFINE_list(
   "batch_sizes", ["8", "16"], "Windows per batch, all to measure."
@@ -58,8 +58,8 @@ def main(argv):
   for case in itertools.product(
     _SHAPES.value, _BATCH_SIZES.value, _LENGTHS.value
   ):
-    found = measured_apart("benchmarks.training_step", ",".join(case))
-    print(json.dumps(found), flush=True)
+    result = measured_apart("benchmarks.training_step", ",".join(case))
+    print(json.dumps(result), flush=True)
 
 
 def _measure(shape, batch_size, length):
@@ -85,7 +85,7 @@ def _measure(shape, batch_size, length):
 
 
 def _seconds_per_step(model, batch_size, length):
-  """Mean seconds of a step on random windows, without the first two."""
+  """Returns the mean seconds of a step, without the first two."""
   from benchmarks.random_training import train_on_random_windows
 
   clock = _step_clock()
@@ -103,7 +103,7 @@ def _seconds_per_step(model, batch_size, length):
 
 
 def _step_clock():
-  """A `Callback` with the end of each step in its attribute times."""
+  """Returns a `Callback` whose attribute times has the end of each step."""
   from bert_span.training.callbacks import Callback
 
   class StepClock(Callback):

@@ -20,10 +20,19 @@ import bert_span
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _PAGES = sorted(
   path.relative_to(_ROOT).as_posix()
-  for pattern in ("*.md", "docs/*.md", "export/**/*.md", "benchmarks/*.md")
-  for path in _ROOT.glob(pattern)
+  for folder in (
+    ".",
+    "docs",
+    "export",
+    "export/*",
+    "benchmarks",
+    "benchmarks/*",
+  )
+  for path in _ROOT.glob(f"{folder}/*.md")
 )
-_PROGRAM = re.compile(r"-m ((?:bert_span|benchmarks|export)\.\w+)(?!\S*\.)")
+_PROGRAM = re.compile(
+  r"-m ((?:bert_span|export)\.\w+(?!\S*\.)|benchmarks(?:\.\w+)+)"
+)
 # Options of Beam and of argparse programs are not absl flags.
 _FOREIGN = {"bert_span.beam_predict", "bert_span.beam_create_records"}
 

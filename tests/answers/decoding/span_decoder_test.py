@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from hand_windows import OUTSIDE, hand_windows
+from looped_decoder import decode_by_loops
 
 from bert_span import DecoderOptions, SpanDecoder
 from bert_span.answers.decoding.answer_decoder import (
@@ -217,28 +218,6 @@ def test_span_texts_keep_every_code_point():
   assert [text.decode() for text in texts.numpy()] == expected
 
 
-def _reference(context, windows, start_logits, end_logits, options):
-  """Loops over all pairs: [(text, start, end, score)] and null_odds."""
-  found, nulls = [], []
-  n = options.n_best_size
-  columns = ("token_char_starts", "token_char_ends", "is_max_context")
-  rows = zip(*(windows[name] for name in columns), strict=True)
-  for row, (starts, ends, is_max_context) in enumerate(rows):
-    start, end = (x[row].astype(float) for x in (start_logits, end_logits))
-    nulls.append(start[0] + end[0])
-    for s in np.argsort(-start, kind="stable")[:n]:
-      for e in np.argsort(-end, kind="stable")[:n]:
-        fits = is_max_context[s] and ends[e] >= 0
-        if fits and s <= e < s + options.max_answer_length:
-          span = context[starts[s] : ends[e]], starts[s], ends[e]
-          found.append((*span, start[s] + end[e]))
-  best_of = {}
-  for span in sorted(found, key=lambda span: -span[3]):
-    best_of.setdefault(span[0], span)
-  spans = list(best_of.values())[:n]
-  return spans, min(nulls) - spans[0][3] if spans else NO_SPAN_NULL_ODDS
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_random_batches_decode_as_nested_loops_do(seed):
   rng = np.random.default_rng(seed)
@@ -264,7 +243,7 @@ def test_random_batches_decode_as_nested_loops_do(seed):
   for i, context in enumerate(contexts):
     mine = np.array(example_index) == i
     of_example = {name: value[mine] for name, value in arrays.items()}
-    spans, odds = _reference(
+    spans, odds = decode_by_loops(
       context, of_example, start[mine], end[mine], options
     )
     assert float(outputs["null_odds"][i]) == pytest.approx(odds)

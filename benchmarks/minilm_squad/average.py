@@ -1,6 +1,6 @@
 r"""Averages the weights of models that were trained from one another.
 
-  python -m benchmarks.average_models --model=A --model=B --output=DIR
+  python -m benchmarks.minilm_squad.average --model=A --model=B --output=DIR
 
 DIR is a model directory like A, with the options of A and its calibration,
 which has to be made anew (bert_span.calibrate).
@@ -28,7 +28,7 @@ def main(argv):
   from bert_span import SpanExtractor
 
   extractors = [SpanExtractor.from_preset(model) for model in _MODELS.value]
-  for weights in zip(*(e.model.weights for e in extractors), strict=True):
+  for weights in zip(*(e.weights for e in extractors), strict=True):
     shapes = {(weight.path, tuple(weight.shape)) for weight in weights}
     program.check(
       len(shapes) == 1,

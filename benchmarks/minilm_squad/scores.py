@@ -1,9 +1,9 @@
 r"""Scores a model on each kind of question.
 
-  python -m benchmarks.embedded_model_scores --model=MODEL --data=DIR \
+  python -m benchmarks.minilm_squad.scores --model=MODEL --data=DIR \
     [--part=held_out] [--answered=0.95]
 
-DIR is the --output_dir of embedded_model_data. Columns, in percent:
+DIR is the --output_dir of data.py. Columns, in percent:
   answered   share of the answerable questions that get an answer
   EM, F1     of the answerable questions; "no answer" counts 0
   forced     the same without "no answer"
@@ -25,7 +25,7 @@ _MODEL = flags.DEFINE_string(
   "model", None, "Model directory, or minilm_squad.", required=True
 )
 _DATA = flags.DEFINE_string(
-  "data", None, "Output folder of embedded_model_data.", required=True
+  "data", None, "Output folder of benchmarks.minilm_squad.data.", required=True
 )
 _PART = flags.DEFINE_enum(
   "part", "select", ["select", "held_out"], "Which articles to score on."
@@ -44,21 +44,18 @@ _ANSWERED = flags.DEFINE_float(
   lower_bound=0.0,
   upper_bound=1.0,
 )
-_BATCH_SIZE = flags.DEFINE_integer(
-  "batch_size", 32, "Windows per step of the encoder.", lower_bound=1
-)
 _UNANSWERABLE = ("adversarial", "neighbouring", "across")
 
 
 def main(argv):
   """Answers the questions of all kinds, then prints the tables."""
-  from bert_span.extractor import SpanExtractor
+  from bert_span.extractors.span_extractor import SpanExtractor
 
   extractor = SpanExtractor.from_preset(_MODEL.value)
   answers = {}  # by kind: list of (example, Prediction)
   for kind, examples in _read().items():
-    found = extractor.predict(examples, _BATCH_SIZE.value)
-    answers[kind] = list(zip(examples, found, strict=True))
+    predictions = extractor.predictions(examples)
+    answers[kind] = list(zip(examples, predictions, strict=True))
   answers["all"] = [pair for pairs in answers.values() for pair in pairs]
   threshold = extractor.decoder_options.null_score_diff_threshold
   _print_table(answers, "its own null threshold", threshold)
@@ -69,7 +66,7 @@ def main(argv):
 
 
 def _read():
-  """Dict from kind to list of `SquadExample`."""
+  """Returns a dict from kind to list of `SquadExample`."""
   from bert_span.squad.reader import read_squad
 
   prefix = os.path.join(_DATA.value, f"{_PART.value}_")
@@ -84,7 +81,7 @@ def _read():
 
 
 def _sample(examples):
-  """At most --questions of each sort."""
+  """Returns at most --questions of each sort."""
   by_sort = collections.defaultdict(list)
   for example in examples:
     by_sort[_sort(example)].append(example)
@@ -112,7 +109,7 @@ def _print_table(answers, name, threshold):
 
 
 def _row(pairs, threshold):
-  """The cells of a row after the first."""
+  """Returns the cells of a row after the first."""
   allowed, forced = [], []  # _score of the answerable questions
   right = collections.defaultdict(list)  # by sort of unanswerable question
   for example, prediction in pairs:
@@ -139,7 +136,7 @@ def _row(pairs, threshold):
 
 
 def _score(example, text):
-  """(exact, F1, whether an answer is given), each from 0 to 1."""
+  """Returns (exact, F1, whether an answer is given), each from 0 to 1."""
   from bert_span.answers.scoring.squad_scores import question_scores
 
   return *question_scores(example, text, version_2=True), bool(text)
