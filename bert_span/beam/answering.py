@@ -9,7 +9,8 @@ import threading
 import tensorflow as tf
 
 from bert_span.beam.question_files import NAMES, BadRecord, content_of
-from bert_span.client import served_answer
+from bert_span.client.predict_api import SERVING_DEFAULT, rows_of_columns
+from bert_span.client.served_answer import answer_of_row
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.extractors.columns import TABLES
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -70,7 +71,7 @@ def _load_saved_model(path):
   import tensorflow_text  # noqa: F401 -- registers its ops
 
   model = tf.saved_model.load(path)
-  answered = set(model.signatures["serving_default"].structured_outputs)
+  answered = set(model.signatures[SERVING_DEFAULT].structured_outputs)
   tables = [t for t in TABLES if t.descriptions.keys() <= answered]
   if not tables:
     raise ValueError(
@@ -80,15 +81,15 @@ def _load_saved_model(path):
 
   def answers(examples):
     # From `model`, which keeps the variables alive.
-    serve = model.signatures["serving_default"]
+    serve = model.signatures[SERVING_DEFAULT]
     for batch in example_batches(examples):
       arrays = example_arrays(batch)
       inputs = {n: tf.constant(x, tf.string) for n, x in arrays.items()}
       columns = serve(**inputs)
       lists = {name: x.numpy().tolist() for name, x in columns.items()}
-      rows = served_answer.rows_of_columns(lists)
+      rows = rows_of_columns(lists)
       contexts = (encodable(example.context) for example in batch)
-      yield from map(served_answer.answer_of_row, rows, contexts)
+      yield from map(answer_of_row, rows, contexts)
 
   return tables[0], answers
 

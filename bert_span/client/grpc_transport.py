@@ -9,8 +9,8 @@ import grpc
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
+from bert_span.client.predict_api import SERVING_DEFAULT, rows_of_columns
 from bert_span.client.retries import ServingError, serving_error
-from bert_span.client.served_answer import rows_of_columns
 
 _CHANNEL_OPTIONS = (
   # Passages may be longer than gRPC's 4 MB.
@@ -50,7 +50,7 @@ class GrpcTransport:
     """Asks for the outputs of some rows, see `RestTransport.predict`."""
     endpoint, request = self._endpoint, predict_pb2.PredictRequest()
     request.model_spec.name = endpoint.model
-    request.model_spec.signature_name = "serving_default"
+    request.model_spec.signature_name = SERVING_DEFAULT
     if endpoint.version is not None:
       request.model_spec.version.value = endpoint.version
     if endpoint.label is not None:

@@ -3,6 +3,7 @@
 import functools
 
 from bert_span.client.endpoint import Credentials, parse_endpoint
+from bert_span.client.predict_api import DEFAULT_MODEL
 from bert_span.client.retries import (
   RetryOptions,
   ServingError,
@@ -11,8 +12,6 @@ from bert_span.client.retries import (
 from bert_span.client.served_answer import answer_of_row
 from bert_span.squad.example import question_pairs
 from bert_span.storage.files import encodable
-
-DEFAULT_MODEL = "bert_span"
 
 
 class SpanClient:
