@@ -24,7 +24,7 @@ _CHANNEL_OPTIONS = (
 
 
 class GrpcTransport:
-  """As `RestTransport`, with rows sent as tensors."""
+  """Sends rows as tensors, with the methods of `RestTransport`."""
 
   def __init__(self, endpoint, credentials):
     self._endpoint = endpoint
@@ -34,10 +34,10 @@ class GrpcTransport:
     if endpoint.is_encrypted:
       # Checks the files; gRPC would only log what is wrong with them.
       credentials.ssl_context()
-      names = ("ca_file", "key_file", "certificate_file")
-      paths = [getattr(credentials, name) for name in names]
       tls = grpc.ssl_channel_credentials(
-        *(path and pathlib.Path(path).read_bytes() for path in paths)
+        root_certificates=_content(credentials.ca_file),
+        private_key=_content(credentials.key_file),
+        certificate_chain=_content(credentials.certificate_file),
       )
       self._channel = grpc.secure_channel(target, tls, _CHANNEL_OPTIONS)
     else:
@@ -47,7 +47,7 @@ class GrpcTransport:
     )
 
   def predict(self, rows, timeout):
-    """Asks for the outputs of some rows, see `RestTransport.predict`."""
+    """Returns the rows of outputs; see `RestTransport.predict`."""
     endpoint, request = self._endpoint, predict_pb2.PredictRequest()
     request.model_spec.name = endpoint.model
     request.model_spec.signature_name = SERVING_DEFAULT
@@ -83,3 +83,7 @@ class GrpcTransport:
   def close(self):
     """Closes the channel."""
     self._channel.close()
+
+
+def _content(path):
+  return pathlib.Path(path).read_bytes() if path else None

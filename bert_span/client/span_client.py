@@ -92,20 +92,18 @@ class SpanClient:
     return answers[0] if isinstance(question, str) else answers
 
   def answers(self, question, context):
-    """The answer to one question, or to several, as a list of spans.
+    """Answers one question, or several, with a list of spans.
 
-    A model with a bio head gives any number of spans, a span head at most one.
-
-    Args and errors are those of `answer`.
+    A B/I/O head gives any number of spans, a span head at most one. Arguments
+    and errors are those of `answer`.
 
     Returns:
       For one question a list of `ServedSpan` in order of position, [] for no
       answer; for a list of questions a list of these.
     """
-    found = self.answer(question, context)
     if isinstance(question, str):
-      return list(found.spans)
-    return [list(answer.spans) for answer in found]
+      return list(self.answer(question, context).spans)
+    return [list(answer.spans) for answer in self.answer(question, context)]
 
   def close(self):
     """Closes the connections."""
