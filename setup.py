@@ -71,6 +71,7 @@ setuptools.setup(
     # Its custom ops need the TensorFlow of the same minor version.
     f"tensorflow-text{_TENSORFLOW}",
     "tqdm",
+    "urllib3>=2",
   ],
   extras_require={
     "beam": [_BEAM],

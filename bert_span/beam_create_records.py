@@ -31,9 +31,9 @@ def run(argv):
   text = pretraining_flags.masked_text()
   options = program.beam_options([name, *words[1:]])
   program.import_tensorflow()
-  from bert_span.jobs import beam_predict
+  from bert_span.jobs import beam_create_records
 
-  beam_predict.write_shards_of_masked_text(
+  beam_create_records.write_shards(
     options,
     output_dir=_OUTPUT_DIR.value,
     num_shards=_NUM_SHARDS.value,

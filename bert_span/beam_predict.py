@@ -6,11 +6,11 @@ r"""Answers questions of many files, as an Apache Beam pipeline.
 Runs on this machine. Beam's own options, such as --runner=FlinkRunner or
 --runner=DataflowRunner --project=.., are given on the same command line.
 
-Records have id, question and context: JSON lines, SQuAD JSON, TFRecords of
-tf.train.Example or Parquet. With --question they are passages, and each is
-asked the same. --output_dir gets answers-00000-of-00016.jsonl and so on, and
-dead_letters-* with each record that was not answered and the reason. The same
-command resumes a run that was stopped; it skips the shards with answers.
+Records have id, question and context, in JSON lines or Parquet. With --question
+they are passages, and each is asked the same. --output_dir gets
+answers-00000-of-00016.jsonl and so on, and dead_letters-* with each record that
+was not answered and the reason. The same command resumes a run that was
+stopped; it skips the shards with answers.
 """
 
 from absl import flags

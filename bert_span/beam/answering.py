@@ -8,8 +8,9 @@ import threading
 
 import tensorflow as tf
 
-from bert_span.beam.question_files import NAMES, BadRecord, content_of
-from bert_span.client import served_answer
+from bert_span.beam.question_files import BadRecord, content_of
+from bert_span.client.predict_api import SERVING_DEFAULT, rows_of_columns
+from bert_span.client.served_answer import answer_of_row
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.extractors.columns import TABLES
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -34,7 +35,7 @@ class AnswerSource:
   verify: bool = True
 
   def load(self):
-    """A function of `SquadExample`s that yields the row of each in order."""
+    """Returns a function of `SquadExample`s that yields the row of each."""
     if is_saved_model(self.model):
       columns, answers = _load_saved_model(self.model)
     else:
@@ -61,16 +62,16 @@ class AnswerSource:
 
 
 def is_saved_model(path):
-  """Whether a path is an exported SavedModel, and not a model directory."""
+  """Returns whether a path is an exported SavedModel."""
   return tf.io.gfile.exists(os.path.join(path, "saved_model.pb"))
 
 
 def _load_saved_model(path):
-  """The `AnswerColumns`, and a function of examples to `ServedAnswer`s."""
+  """Returns `AnswerColumns` and a function from examples to `ServedAnswer`s."""
   import tensorflow_text  # noqa: F401 -- registers its ops
 
   model = tf.saved_model.load(path)
-  answered = set(model.signatures["serving_default"].structured_outputs)
+  answered = set(model.signatures[SERVING_DEFAULT].structured_outputs)
   tables = [t for t in TABLES if t.descriptions.keys() <= answered]
   if not tables:
     raise ValueError(
@@ -80,15 +81,15 @@ def _load_saved_model(path):
 
   def answers(examples):
     # From `model`, which keeps the variables alive.
-    serve = model.signatures["serving_default"]
+    serve = model.signatures[SERVING_DEFAULT]
     for batch in example_batches(examples):
       arrays = example_arrays(batch)
       inputs = {n: tf.constant(x, tf.string) for n, x in arrays.items()}
       columns = serve(**inputs)
       lists = {name: x.numpy().tolist() for name, x in columns.items()}
-      rows = served_answer.rows_of_columns(lists)
+      rows = rows_of_columns(lists)
       contexts = (encodable(example.context) for example in batch)
-      yield from map(served_answer.answer_of_row, rows, contexts)
+      yield from map(answer_of_row, rows, contexts)
 
   return tables[0], answers
 
@@ -97,7 +98,7 @@ def answer_shard(records, answer_rows):
   """Returns a row for the first question of each id, and `BadRecord`s.
 
   Both are in the order of locations. A question that the model fails on is a
-  bad record, unless the model fails on a plain question, too: that is raised.
+  bad record. If the model fails on a plain question too, its error is raised.
   """
   dead_letters, first = [], {}
   for record in sorted(records, key=lambda record: record.location):
@@ -154,6 +155,11 @@ def _outcomes(examples, answer_rows):
 
 def _dead_letter(question, reason):
   example = question.example
-  values = (example.qas_id, example.question, example.context)
-  content = content_of(dict(zip(NAMES, values, strict=True)))
+  content = content_of(
+    {
+      "id": example.qas_id,
+      "question": example.question,
+      "context": example.context,
+    }
+  )
   return BadRecord(question.location, reason, content, example.qas_id)

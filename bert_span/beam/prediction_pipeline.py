@@ -3,20 +3,20 @@
 files -> questions -> shards -> RunInference -> two files a shard
 """
 
-import collections
-
 import apache_beam as beam
-from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.ml.inference.base import ModelHandler, RunInference
 
 from bert_span.beam.answering import answer_shard
+from bert_span.beam.counters import NAMESPACE, count
 from bert_span.beam.question_files import read_questions
-
-_NAMESPACE = "bert_span"
 
 
 def add_prediction_steps(pipeline, files, shards, source, questions=()):
-  """Answers `QuestionFile`s in `AnswerShards` not done, by `AnswerSource`."""
+  """Adds the steps that answer `QuestionFile`s by an `AnswerSource`.
+
+  They write the `AnswerShards` that are not done. `questions` are asked about
+  every passage; see `read_questions`.
+  """
   done = shards.done()
 
   def read(file):
@@ -52,11 +52,12 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
     | beam.Flatten()
     # Before answering, so that no shard waits for another.
     | "Deal" >> beam.GroupByKey()
-    # A shard is a batch of its own, without the None of "Shards".
-    | "Collect" >> beam.MapTuple(lambda s, found: [(s, [*filter(None, found)])])
+    # A shard is one batch, without the None of "Shards".
+    | "Collect"
+    >> beam.MapTuple(lambda shard, records: [(shard, [*filter(None, records)])])
     | "Answer"
     >> RunInference(
-      ShardModelHandler(source).with_no_batching(), metrics_namespace=_NAMESPACE
+      ShardModelHandler(source).with_no_batching(), metrics_namespace=NAMESPACE
     )
     | "Write" >> beam.Map(write)
   )
@@ -72,25 +73,3 @@ class ShardModelHandler(ModelHandler):
 
   def run_inference(self, batch, model, inference_args=None):
     return [(shard, *answer_shard(records, model)) for shard, records in batch]
-
-
-def count(name, number=1):
-  """Adds to a counter of the pipeline, see `run`."""
-  Metrics.counter(_NAMESPACE, name).inc(number)
-
-
-def run(pipeline):
-  """Runs a pipeline; a Counter of its metrics, None if the runner has none."""
-  result = pipeline.run()
-  result.wait_until_finish()
-  try:
-    metrics = result.metrics()
-  except NotImplementedError:
-    return None
-  found = metrics.query(MetricsFilter().with_namespace(_NAMESPACE))
-  totals = collections.Counter()
-  for metric in (*found["counters"], *found["distributions"]):
-    # A distribution, such as RunInference's latency, counts by its sum.
-    value = getattr(metric.result, "sum", metric.result)
-    totals[metric.key.metric.name] += value
-  return totals

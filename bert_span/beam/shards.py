@@ -22,16 +22,16 @@ class AnswerShards:
   format: str = "jsonl"  # of the answers, or "parquet"
 
   def shard_of(self, record):
-    """The shard of a `LocatedQuestion` or a `BadRecord`, the same for an id."""
-    at = record.location
+    """Returns the shard of a `LocatedQuestion` or `BadRecord`, by its id."""
+    location = record.location
     qas_id = getattr(record, "example", record).qas_id
-    text = qas_id or f"{at.path}\0{at.number}"
+    text = qas_id or f"{location.path}\0{location.number}"
     # Python's own hash differs from process to process.
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") % self.count
 
   def done(self):
-    """The numbers of the shards that are done, a set."""
+    """Returns the set of the numbers of the shards that are done."""
     paths = tf.io.gfile.glob(self._path("answers", "*", self.format))
     return {int(os.path.basename(path).split("-")[1]) for path in paths}
 
@@ -40,7 +40,7 @@ class AnswerShards:
     tf.io.gfile.makedirs(self.directory)
     number = f"{shard:05d}"
     letters = self._path("dead_letters", number, "jsonl")
-    bad = [
+    letter_rows = [
       {
         "file": record.location.path,
         "record": record.location.number,
@@ -50,8 +50,8 @@ class AnswerShards:
       }
       for record in dead_letters
     ]
-    if bad:
-      write_rows(letters, bad, "jsonl")
+    if letter_rows:
+      write_rows(letters, letter_rows, "jsonl")
     elif tf.io.gfile.exists(letters):  # of an attempt that failed
       tf.io.gfile.remove(letters)
     # The last file, which says that the shard is done.
@@ -63,7 +63,7 @@ class AnswerShards:
 
 
 def start_or_continue(directory, options):
-  """Writes a run's options, or refuses others than those of its start."""
+  """Writes a run's options; ValueError if it was started with others."""
   path = os.path.join(directory, "job.json")
   if tf.io.gfile.exists(path):
     # As JSON gives them back: lists instead of tuples.
@@ -81,7 +81,7 @@ def start_or_continue(directory, options):
 
 
 def folder_sha256(directory):
-  """SHA-256 of the names and contents of all files of a folder."""
+  """Returns the SHA-256 of the names and contents of all files of a folder."""
   digest = hashlib.sha256()
   for folder, _, names in sorted(tf.io.gfile.walk(directory)):
     for name in sorted(names):

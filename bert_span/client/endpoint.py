@@ -43,24 +43,28 @@ class Credentials:
       )
 
   def ssl_context(self):
-    """The `ssl.SSLContext` of a client with these files."""
-    own, key = self.certificate_file, self.key_file
+    """Returns the `ssl.SSLContext` of a client with these files."""
     fault = f"ca_file {self.ca_file}: no readable PEM certificates"
     try:
       context = ssl.create_default_context(cafile=self.ca_file)
-      if own:
+      if self.certificate_file:
         fault = (
-          f"certificate_file {own}, key_file {key}: not a PEM certificate with "
-          "its unencrypted key"
+          f"certificate_file {self.certificate_file}, key_file "
+          f"{self.key_file}: not a PEM certificate with its unencrypted key"
         )
         # Without a password OpenSSL would ask for one on the terminal.
-        context.load_cert_chain(own, key, password="")
+        context.load_cert_chain(
+          self.certificate_file, self.key_file, password=""
+        )
     except OSError as error:  # ssl.SSLError is one
       raise ValueError(f"{fault}: {error}") from error
     return context
 
   def check(self, endpoint):
-    """Refuses to send secrets unencrypted; a token may go to this host."""
+    """Raises ValueError if `endpoint` would get secrets unencrypted.
+
+    A token may go unencrypted to this machine.
+    """
     has_files = self.ca_file or self.certificate_file
     has_secret = self.bearer_token and endpoint.host not in _LOOPBACK
     if (has_files or has_secret) and not endpoint.is_encrypted:
@@ -120,35 +124,42 @@ class Endpoint:
 
 
 def parse_endpoint(address, model, version=None, label=None):
-  """The `Endpoint` of an address such as "https://host/prefix", checked."""
+  """Returns the `Endpoint` of an address such as "https://host/prefix"."""
   if not model or "/" in model or ":" in model:
     raise ValueError(
       f"model needs a name without / and :. Received: {model!r}."
     )
   if version is not None and label is not None:
-    both = f"{version!r} and {label!r}"
-    raise ValueError(f"Give either version or label. Received: {both}.")
+    raise ValueError(
+      f"Give either version or label. Received: {version!r} and {label!r}."
+    )
   if version is not None and (type(version) is not int or version < 0):
     raise ValueError(f"version must be an integer >= 0. Received: {version!r}.")
   try:
-    parts = urllib.parse.urlsplit(address)
-    port = parts.port
+    url = urllib.parse.urlsplit(address)
+    port = url.port
   except ValueError as error:
     raise ValueError(f"address {address!r} is invalid: {error}.") from error
-  if parts.username is not None or parts.password is not None:
+  if url.username is not None or url.password is not None:
     # Not repeated in the message, which may be logged.
     raise ValueError("address holds a user name; give a bearer_token instead.")
   fault = None
-  if parts.scheme not in _PORTS:
+  if url.scheme not in _PORTS:
     fault = f"it must begin with one of {'://, '.join(_PORTS)}://"
-  elif not parts.hostname:
+  elif not url.hostname:
     fault = "the host is missing"
-  elif parts.query or parts.fragment or "/v1/" in parts.path + "/":
+  elif url.query or url.fragment or "/v1/" in url.path + "/":
     fault = "write it without /v1/models/..., ? and #"
-  elif parts.scheme not in _REST_PORTS and parts.path.strip("/"):
+  elif url.scheme not in _REST_PORTS and url.path.strip("/"):
     fault = "gRPC addresses have no path"
   if fault:
     raise ValueError(f"address {address!r} is invalid: {fault}.")
-  port = _PORTS[parts.scheme] if port is None else port
-  place = parts.scheme, parts.hostname, port, parts.path.rstrip("/")
-  return Endpoint(*place, model, version, label)
+  return Endpoint(
+    scheme=url.scheme,
+    host=url.hostname,
+    port=_PORTS[url.scheme] if port is None else port,
+    prefix=url.path.rstrip("/"),
+    model=model,
+    version=version,
+    label=label,
+  )

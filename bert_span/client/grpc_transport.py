@@ -9,8 +9,8 @@ import grpc
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
+from bert_span.client.predict_api import SERVING_DEFAULT, rows_of_columns
 from bert_span.client.retries import ServingError, serving_error
-from bert_span.client.served_answer import rows_of_columns
 
 _CHANNEL_OPTIONS = (
   # Passages may be longer than gRPC's 4 MB.
@@ -24,7 +24,7 @@ _CHANNEL_OPTIONS = (
 
 
 class GrpcTransport:
-  """As `RestTransport`, with rows sent as tensors."""
+  """Sends rows as tensors, with the methods of `RestTransport`."""
 
   def __init__(self, endpoint, credentials):
     self._endpoint = endpoint
@@ -34,10 +34,10 @@ class GrpcTransport:
     if endpoint.is_encrypted:
       # Checks the files; gRPC would only log what is wrong with them.
       credentials.ssl_context()
-      names = ("ca_file", "key_file", "certificate_file")
-      paths = [getattr(credentials, name) for name in names]
       tls = grpc.ssl_channel_credentials(
-        *(path and pathlib.Path(path).read_bytes() for path in paths)
+        root_certificates=_content(credentials.ca_file),
+        private_key=_content(credentials.key_file),
+        certificate_chain=_content(credentials.certificate_file),
       )
       self._channel = grpc.secure_channel(target, tls, _CHANNEL_OPTIONS)
     else:
@@ -47,10 +47,10 @@ class GrpcTransport:
     )
 
   def predict(self, rows, timeout):
-    """Asks for the outputs of some rows, see `RestTransport.predict`."""
+    """Returns the rows of outputs; see `RestTransport.predict`."""
     endpoint, request = self._endpoint, predict_pb2.PredictRequest()
     request.model_spec.name = endpoint.model
-    request.model_spec.signature_name = "serving_default"
+    request.model_spec.signature_name = SERVING_DEFAULT
     if endpoint.version is not None:
       request.model_spec.version.value = endpoint.version
     if endpoint.label is not None:
@@ -83,3 +83,7 @@ class GrpcTransport:
   def close(self):
     """Closes the channel."""
     self._channel.close()
+
+
+def _content(path):
+  return pathlib.Path(path).read_bytes() if path else None

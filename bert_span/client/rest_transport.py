@@ -1,15 +1,14 @@
 """Questions to a server over TensorFlow Serving's REST API."""
 
-import contextlib
-import email.utils
-import functools
 import http.client
+import io
 import json
-import socket
-import ssl
-import threading
 import time
 
+import urllib3
+from urllib3 import exceptions
+
+from bert_span.client.predict_api import SERVING_DEFAULT
 from bert_span.client.retries import (
   RequestRefusedError,
   ServingError,
@@ -17,6 +16,7 @@ from bert_span.client.retries import (
 )
 
 _MAX_REPLY_BYTES = 1 << 28
+_MAX_IDLE_CONNECTIONS = 256
 _MESSAGE_CHARACTERS = 500
 # The codes of gRPC for the status codes of servers, and of proxies before them.
 _CODES = {
@@ -39,27 +39,49 @@ class RestTransport:
 
   def __init__(self, endpoint, credentials):
     self._endpoint = endpoint
-    self._connection_type = http.client.HTTPConnection
-    if endpoint.is_encrypted:
-      self._connection_type = functools.partial(
-        http.client.HTTPSConnection, context=credentials.ssl_context()
-      )
-    self._idle = []  # Open connections that no thread uses.
     json_type = "application/json"
-    self._headers = {"Content-Type": json_type, "Accept": json_type}
+    headers = {"Content-Type": json_type, "Accept": json_type}
     if credentials.bearer_token:
-      self._headers["Authorization"] = f"Bearer {credentials.bearer_token}"
+      headers["Authorization"] = f"Bearer {credentials.bearer_token}"
+    options = {"maxsize": _MAX_IDLE_CONNECTIONS, "headers": headers}
+    if endpoint.is_encrypted:
+      options["ssl_context"] = credentials.ssl_context()
+    self._pool = urllib3.connection_from_url(endpoint.address, **options)
+
+    class Connection(self._pool.ConnectionCls):  # over HTTP or HTTPS
+      response_class = _TimedReply
+
+    self._pool.ConnectionCls = Connection
 
   def predict(self, rows, timeout):
     """Returns the rows of outputs for rows of inputs, dicts of name to value.
 
     Raises a `ServingError` if there are none within `timeout` seconds.
     """
-    request = {"signature_name": "serving_default", "instances": rows}
+    request = {"signature_name": SERVING_DEFAULT, "instances": rows}
     body = json.dumps(request, ensure_ascii=False).encode("utf-8")
     try:
-      response, content = self._post(body, time.monotonic() + timeout)
-    except (OSError, http.client.HTTPException, UnicodeError) as error:
+      response = self._pool.urlopen(
+        "POST",
+        self._endpoint.predict_path,
+        body,
+        retries=False,
+        redirect=False,
+        timeout=urllib3.Timeout(total=timeout),
+        preload_content=False,
+        decode_content=False,
+      )
+      content = bytearray()
+      for piece in response.stream():
+        content += piece
+        if len(content) > _MAX_REPLY_BYTES:
+          response.close()
+          raise ServingError(
+            f"{self._endpoint.address}: the reply is longer than "
+            f"{_MAX_REPLY_BYTES:,} bytes. Lower batch_size."
+          )
+    # ValueError: a chunk with a negative length.
+    except (exceptions.HTTPError, ValueError) as error:
       raise _failure(self._endpoint.address, error) from error
     if response.status != 200:
       raise self._refusal(response, content)
@@ -73,116 +95,77 @@ class RestTransport:
 
   def close(self):
     """Closes the connections that are not in use."""
-    while connection := self._idle_connection():
-      connection.close()
-
-  def _idle_connection(self):
-    with contextlib.suppress(IndexError):
-      return self._idle.pop()
-
-  def _post(self, body, end):
-    """The response to one request and its content, before the time `end`."""
-    while connection := self._idle_connection():
-      # The server may have closed it meanwhile.
-      with contextlib.suppress(ConnectionError, ssl.SSLError):
-        return self._exchange(connection, body, end)
-    connection = self._connection_type(
-      self._endpoint.host, self._endpoint.port, timeout=_seconds_until(end)
-    )
-    connection.connect()
-    return self._exchange(connection, body, end)
-
-  def _exchange(self, connection, body, end):
-    """One request over an open connection."""
-    # A timeout of the socket is for each piece that it reads, and a slow server
-    # sends many. So a timer ends the connection when the time is over.
-    sock = connection.sock
-
-    def hang_up():
-      with contextlib.suppress(OSError):
-        # That of SSLSocket would confuse the thread that reads.
-        socket.socket.shutdown(sock, socket.SHUT_RDWR)
-
-    sock.settimeout(None)
-    timer = threading.Timer(_seconds_until(end), hang_up)
-    timer.daemon = True
-    timer.start()
-    try:
-      path = self._endpoint.predict_path
-      connection.request("POST", path, body, self._headers)
-      response = connection.getresponse()
-      content = response.read(_MAX_REPLY_BYTES)
-      if len(content) == _MAX_REPLY_BYTES:
-        raise OSError(f"the reply is longer than {_MAX_REPLY_BYTES:,} bytes")
-      if response.length:  # Bytes that did not come.
-        raise http.client.IncompleteRead(content, response.length)
-      _seconds_until(end)
-    except BaseException as error:
-      connection.close()
-      if time.monotonic() >= end:
-        raise TimeoutError from error
-      raise
-    finally:
-      timer.cancel()
-    if connection.sock:  # None if the server closes the connection.
-      self._idle.append(connection)
-    return response, content
+    self._pool.close()
 
   def _refusal(self, response, content):
     """The ServingError of a reply that is no success."""
     status = f"HTTP {response.status} ({response.reason})"
     message = f"{self._endpoint.address}: {self._endpoint.target}: {status}"
-    said = _field(content, "error")  # As TensorFlow Serving: {"error": ..}
-    if isinstance(said, str):
-      message += f": {said[:_MESSAGE_CHARACTERS].rstrip('. ')}"
+    reason = _field(content, "error")  # As TensorFlow Serving: {"error": ..}
+    if isinstance(reason, str):
+      message += f": {reason[:_MESSAGE_CHARACTERS].rstrip('. ')}"
     elif content.strip():
       message += f": {_excerpt(content)}"
     if 300 <= response.status < 400:
       location = response.headers.get("Location")
       return RequestRefusedError(f"{message}. Ask {location!r} instead.")
-    wait = _seconds_to_wait(response.headers.get("Retry-After", ""))
-    return serving_error(_CODES.get(response.status), message, wait)
+    try:
+      retry_after = urllib3.Retry().get_retry_after(response) or 0.0
+    except (exceptions.InvalidHeader, ValueError, OverflowError):
+      retry_after = 0.0  # The header is neither a number nor a date.
+    return serving_error(_CODES.get(response.status), message, retry_after)
+
+
+class _TimedReply(http.client.HTTPResponse):
+  """A reply that comes within the timeout of the socket as a whole."""
+
+  def __init__(self, sock, *args, **kwargs):
+    super().__init__(sock, *args, **kwargs)
+    self.fp = io.BufferedReader(_TimedFile(sock, self.fp.detach()))
+
+
+class _TimedFile(io.RawIOBase):
+  # The timeout of a socket is for each read, and a slow server sends many
+  # pieces.
+  def __init__(self, sock, file):
+    self._sock, self._file = sock, file
+    self._end = time.monotonic() + sock.gettimeout()
+
+  def readable(self):
+    return True
+
+  def readinto(self, buffer):
+    seconds = self._end - time.monotonic()
+    if seconds <= 0:
+      raise TimeoutError
+    self._sock.settimeout(seconds)
+    return self._file.readinto(buffer)
+
+  def close(self):
+    self._file.close()
+    super().close()
 
 
 def _failure(address, error):
   """The ServingError of a request without a reply."""
-  if isinstance(error, TimeoutError):
+  cause = error.__cause__ or error.args[-1]
+  reason = str(cause)[:_MESSAGE_CHARACTERS]
+  if isinstance(error, exceptions.SSLError):
+    return RequestRefusedError(
+      f"{address}: {reason}. Is it a TLS port? ca_file must have the authority "
+      "of its certificate, which must contain this host, and certificate_file "
+      "be given if the server asks for one."
+    )
+  if isinstance(
+    error, exceptions.NameResolutionError | exceptions.LocationParseError
+  ):
+    return RequestRefusedError(
+      f"{address}: the host is unknown: {reason}. Check the address."
+    )
+  is_late = isinstance(error, exceptions.ReadTimeoutError)
+  if is_late or isinstance(cause, TimeoutError):
     return serving_error("DEADLINE_EXCEEDED", f"{address}: no answer in time")
-  if isinstance(error, ssl.SSLCertVerificationError):
-    fault = (
-      f"its certificate is not trusted: {error.verify_message}. Give its "
-      "authority as ca_file, and use a name that the certificate contains."
-    )
-  elif isinstance(error, ssl.SSLError):
-    fault = (
-      f"TLS failed: {error.reason or error}. Is it a TLS port, and does the "
-      "server ask for a client certificate (certificate_file)?"
-    )
-  # UnicodeError: a name that is too long for DNS, for instance.
-  elif isinstance(error, (socket.gaierror, UnicodeError)):
-    fault = f"the host is unknown: {error}. Check the address."
-  else:
-    reason = str(error) or type(error).__name__
-    return serving_error("UNAVAILABLE", f"{address}: no connection: {reason}")
-  return RequestRefusedError(f"{address}: {fault}")
-
-
-def _seconds_until(end):
-  left = end - time.monotonic()
-  if left <= 0:
-    raise TimeoutError
-  return left
-
-
-def _seconds_to_wait(retry_after):
-  """The seconds of a Retry-After header, a number or a date; else 0.0."""
-  try:
-    if retry_after.isdecimal():
-      return float(retry_after)
-    date = email.utils.parsedate_to_datetime(retry_after)
-    return max(0.0, date.timestamp() - time.time())
-  except (TypeError, ValueError, OverflowError):
-    return 0.0
+  return serving_error("UNAVAILABLE", f"{address}: no connection: {reason}")
 
 
 def _field(content, name):

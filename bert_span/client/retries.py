@@ -1,6 +1,8 @@
 """Requests that are repeated while a server is starting or busy.
 
-gRPC's own policy makes at most five attempts, with no deadline over all.
+One loop serves REST and gRPC. urllib3's Retry has no deadline over attempts. It
+repeats a request that timed out if it repeats broken connections. gRPC's policy
+makes at most five attempts and has no timeout for one.
 """
 
 import dataclasses
@@ -98,7 +100,10 @@ class RetryOptions(CheckedOptions):
 
 
 def call_with_retries(attempt, options):
-  """What `attempt` returns, a function of the seconds that it may take."""
+  """Calls `attempt` with the seconds that it may take, until it returns.
+
+  Repeats it after a `ServerUnavailableError` and raises the last one.
+  """
   end = time.monotonic() + options.deadline
   longest_wait = options.first_wait
   for attempts in itertools.count(1):

@@ -34,23 +34,25 @@ _ANSWER = (*ServedSpan._fields, "null_odds", "n_best", "spans")
 
 
 class ServedAnswer(collections.namedtuple("ServedAnswer", _ANSWER)):
-  """The answer to one question: a `ServedSpan`, of a bio head the best one.
+  """The answer to one question: a `ServedSpan` with its alternatives.
+
+  With a B/I/O head the fields describe the best span.
 
   Attributes:
     is_answerable: whether there is a span; the threshold that the model was
       exported with decides.
     null_odds: how much more likely "no answer" is than the best span.
-    n_best: tuple of `ServedSpan`, best first. Of a span head, with "no answer"
-      among them where the model knows it; of a bio head, its spans.
-    spans: tuple of `ServedSpan` in order of position, () for no answer; at
-      most one of a span head.
+    n_best: tuple of `ServedSpan`, best first. A span head has "no answer"
+      among them if the model knows it; a B/I/O head has its spans.
+    spans: tuple of `ServedSpan` in order of position, () for no answer; a span
+      head has at most one.
   """
 
 
 def answer_of_row(row, context):
   """Returns the `ServedAnswer` in one row of outputs of serving_default.
 
-  ValueError if the row is not of an export of bert_span.
+  Raises ValueError if the row is not of an export of bert_span.
   """
   if not isinstance(row, dict):
     raise ValueError(f"expected named outputs, found {type(row).__name__}")
@@ -92,22 +94,8 @@ def answer_of_row(row, context):
   return ServedAnswer(*best, null_odds, entries, spans)
 
 
-def rows_of_columns(columns):
-  """Yields the rows of a dict of columns, lists, as dicts; decodes bytes."""
-  columns = {name: decoded(values) for name, values in columns.items()}
-  for values in zip(*columns.values(), strict=True):
-    yield dict(zip(columns, values, strict=True))
-
-
-def decoded(value, errors="strict"):
-  """Decodes bytes, also within lists; errors as of `bytes.decode`."""
-  if isinstance(value, list):
-    return [decoded(entry, errors) for entry in value]
-  return value.decode("utf-8", errors) if isinstance(value, bytes) else value
-
-
 def _checked(column, value):
-  """The value of a `Column`; ValueError if no decoder returns such a value."""
+  """Returns a value of a `Column`; ValueError if no decoder returns it."""
   if column.type == "string":
     is_valid = isinstance(value, str)
   elif column.type == "bool":

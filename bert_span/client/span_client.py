@@ -3,6 +3,7 @@
 import functools
 
 from bert_span.client.endpoint import Credentials, parse_endpoint
+from bert_span.client.predict_api import DEFAULT_MODEL
 from bert_span.client.retries import (
   RetryOptions,
   ServingError,
@@ -11,8 +12,6 @@ from bert_span.client.retries import (
 from bert_span.client.served_answer import answer_of_row
 from bert_span.squad.example import question_pairs
 from bert_span.storage.files import encodable
-
-DEFAULT_MODEL = "bert_span"
 
 
 class SpanClient:
@@ -93,20 +92,18 @@ class SpanClient:
     return answers[0] if isinstance(question, str) else answers
 
   def answers(self, question, context):
-    """The answer to one question, or to several, as a list of spans.
+    """Answers one question, or several, with a list of spans.
 
-    A model with a bio head gives any number of spans, a span head at most one.
-
-    Args and errors are those of `answer`.
+    A B/I/O head gives any number of spans, a span head at most one. Arguments
+    and errors are those of `answer`.
 
     Returns:
       For one question a list of `ServedSpan` in order of position, [] for no
       answer; for a list of questions a list of these.
     """
-    found = self.answer(question, context)
     if isinstance(question, str):
-      return list(found.spans)
-    return [list(answer.spans) for answer in found]
+      return list(self.answer(question, context).spans)
+    return [list(answer.spans) for answer in self.answer(question, context)]
 
   def close(self):
     """Closes the connections."""

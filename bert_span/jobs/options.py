@@ -183,9 +183,8 @@ class AnswerFilesOptions:
   )
   input_format: str | None = option(
     None,
-    "Format of --input; by default the ending of each file decides: .jsonl, "
-    ".json (SQuAD), .tfrecord, .parquet.",
-    choices=("jsonl", "squad", "tfrecord", "parquet"),
+    "Format of --input, jsonl or parquet; by default the ending of each file "
+    "decides: .jsonl, .ndjson, .parquet.",
   )
   output_format: str = option(
     "jsonl", "Format of the answers.", choices=("jsonl", "parquet")

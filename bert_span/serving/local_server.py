@@ -23,8 +23,12 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from tensorflow.core.framework import types_pb2
 
-from bert_span.client.served_answer import decoded, rows_of_columns
-from bert_span.serving.signatures import CLASSIFY, SERVING_DEFAULT
+from bert_span.client.predict_api import (
+  SERVING_DEFAULT,
+  decoded,
+  rows_of_columns,
+)
+from bert_span.serving.signatures import CLASSIFY
 from bert_span.storage.files import encodable
 
 _PACKAGE = pathlib.Path(__file__).parent.parent

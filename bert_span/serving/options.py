@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_span.client.predict_api import DEFAULT_MODEL
 from bert_span.options.fields import CheckedOptions, option
 
 
@@ -16,7 +17,7 @@ class ServerOptions(CheckedOptions):
   port: int = option(
     8501, "Port to listen on; 0 takes a free one.", minimum=0, maximum=65535
   )
-  model_name: str = option("bert_span", "Name of the model in REST paths.")
+  model_name: str = option(DEFAULT_MODEL, "Name of the model in REST paths.")
   max_request_bytes: int = option(
     4 << 20, "Largest body of a request in bytes.", minimum=1
   )

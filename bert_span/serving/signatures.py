@@ -5,9 +5,9 @@ import tempfile
 
 import tensorflow as tf
 
+from bert_span.client.predict_api import SERVING_DEFAULT
 from bert_span.storage.atomic_file import write_lines
 
-SERVING_DEFAULT = "serving_default"
 LOGITS = "logits"
 EXAMPLES = "examples"
 CLASSIFY = "classify"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_span.client.served_answer import decoded, rows_of_columns
+from bert_span.client.predict_api import decoded, rows_of_columns
 from bert_span.data.window_batches import example_arrays
 from bert_span.serving import fresh_process
 

@@ -21,6 +21,7 @@ from pyarrow import parquet
 from bert_span.answers.prediction_files import answer_row
 from bert_span.beam import prediction_pipeline
 from bert_span.beam.answering import AnswerSource
+from bert_span.beam.counters import run_and_count
 from bert_span.beam.question_files import QuestionFile
 from bert_span.beam.shards import AnswerShards
 from bert_span.extractors.bio_extractor import BioExtractor
@@ -58,7 +59,7 @@ def run(files, shards, source, questions=(), flags=("--runner=FnApiRunner",)):
   prediction_pipeline.add_prediction_steps(
     pipeline, files, shards, source, questions
   )
-  return prediction_pipeline.run(pipeline)
+  return run_and_count(pipeline)
 
 
 def rows_in(directory, kind="answers"):

@@ -1,10 +1,8 @@
-"""Questions of four kinds of files, and records that cannot be read."""
+"""Questions of both kinds of files, and records that cannot be read."""
 
 import json
 
 import pytest
-import tensorflow as tf
-from text_example import text_example
 
 from bert_span.beam.question_files import (
   BadRecord,
@@ -21,25 +19,12 @@ _ROWS = [
 ]
 
 
-def squad_of(rows):
-  paragraphs = [
-    {"context": row["context"], "qas": [{**row, "answers": []}]} for row in rows
-  ]
-  return {"version": "1.1", "data": [{"title": "T", "paragraphs": paragraphs}]}
-
-
 def write(path, rows, **options):
   """Writes rows in the format of the path's ending."""
   if path.suffix == ".jsonl":
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-  elif path.suffix == ".json":
-    path.write_text(json.dumps(squad_of(rows)))
-  elif path.suffix == ".tfrecord":
-    with tf.io.TFRecordWriter(str(path)) as writer:
-      for row in rows:
-        writer.write(text_example(row))
   else:
-    import pyarrow
+    pyarrow = pytest.importorskip("pyarrow", reason="comes with Beam")
     from pyarrow import parquet
 
     parquet.write_table(pyarrow.Table.from_pylist(rows), path, **options)
@@ -57,8 +42,8 @@ def check_bad(records, *parts):
     assert part in record.reason
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "json", "tfrecord", "parquet"])
-def test_every_format_gives_the_same_questions(tmp_path, ending):
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_both_formats_give_the_same_questions(tmp_path, ending):
   path = tmp_path / f"questions.{ending}"
   write(path, _ROWS)
   numbered = [(record.location.number, record.example) for record in read(path)]
@@ -66,7 +51,7 @@ def test_every_format_gives_the_same_questions(tmp_path, ending):
   assert numbered == list(enumerate(examples, 1))
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "tfrecord", "parquet"])
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_a_passage_is_asked_each_question(tmp_path, ending):
   path = tmp_path / f"passages.{ending}"
   write(path, [{"id": "p", "context": "Anna."}])
@@ -95,41 +80,21 @@ def test_bad_lines_are_located_and_the_others_are_read(tmp_path):
   assert (bad[0].content, bad[1].qas_id) == ("{", "x")
 
 
-def test_a_bad_question_of_a_squad_file_leaves_the_others(tmp_path):
-  path = tmp_path / "a.json"
-  squad = squad_of(_ROWS)
-  squad["data"][0]["paragraphs"][0]["qas"][0]["question"] = None
-  squad["data"][0]["paragraphs"].append({"context": "no questions here"})
-  squad["data"].append({"title": "no paragraphs"})
-  path.write_text(json.dumps(squad))
-  first, good, *rest = read(path)
-  assert good.example.qas_id == "b"
-  check_bad([first, *rest], "'question'", "'qas'", "'paragraphs'")
-  path.write_text("[]")
-  check_bad(read(path), "list")
+def test_bytes_are_read_as_utf_8(tmp_path):
+  path = tmp_path / "a.parquet"
+  binary = {name: text.encode() for name, text in _ROWS[0].items()}
+  write(path, [binary, {**binary, "context": b"\xff"}])
+  good, bad = read(path)
+  assert good.example == SquadExample(*_ROWS[0].values())
+  check_bad([bad], "'context' is not UTF-8")
 
 
-def test_bytes_that_are_no_text_are_a_bad_record(tmp_path):
-  path = tmp_path / "a.tfrecord"
-  with tf.io.TFRecordWriter(str(path)) as writer:
-    writer.write(text_example({**_ROWS[0], "context": b"\xff"}))
-    writer.write(b"no example")
-    writer.write(text_example(_ROWS[1]))
-  *bad, good = read(path)
-  check_bad(bad, "'context' is not UTF-8", "Not a tf.train.Example")
-  assert good.example.qas_id == "b"
-
-
-@pytest.mark.parametrize(
-  ("ending", "ids"), [("tfrecord", ["a"]), ("parquet", [])]
-)
-def test_a_cut_off_file_is_read_as_far_as_it_can_be(tmp_path, ending, ids):
-  path = tmp_path / f"a.{ending}"
+def test_a_cut_off_parquet_file_is_one_bad_record(tmp_path):
+  path = tmp_path / "a.parquet"
   write(path, _ROWS)
   path.write_bytes(path.read_bytes()[:-4])
-  *good, bad = read(path)
-  assert [record.example.qas_id for record in good] == ids
-  assert bad.location == RecordLocation(str(path), len(ids) + 1)
+  (bad,) = read(path)
+  assert bad.location == RecordLocation(str(path), 1)
   check_bad([bad], "Damaged")
 
 
@@ -155,10 +120,21 @@ def test_a_damaged_page_of_a_parquet_file_costs_its_row_group(tmp_path):
 def test_files_are_found_once_and_in_order(tmp_path):
   for name in ("b.jsonl", "a.jsonl"):
     (tmp_path / name).touch()
-  found = find_question_files(f"{tmp_path}/*.jsonl,{tmp_path}/a.jsonl")
+  files = find_question_files(f"{tmp_path}/*.jsonl,{tmp_path}/a.jsonl")
   paths = (f"{tmp_path}/a.jsonl", f"{tmp_path}/b.jsonl")
-  assert found == [QuestionFile(path, "jsonl") for path in paths]
-  (tmp_path / "a.csv").touch()
-  with pytest.raises(ValueError, match=r"a\.csv"):
-    find_question_files(f"{tmp_path}/a.csv")
-  assert find_question_files(f"{tmp_path}/a.csv", "jsonl")[0].format == "jsonl"
+  assert files == [QuestionFile(path, "jsonl") for path in paths]
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "tfrecord"])
+def test_other_formats_are_refused_with_the_version_that_has_them(
+  tmp_path, ending
+):
+  path = tmp_path / f"a.{ending}"
+  path.touch()
+  assert find_question_files(str(path), "jsonl")[0].format == "jsonl"
+  for arguments in ([], ["squad"], ["tfrecord"]):
+    received = arguments[0] if arguments else f".{ending}"
+    with pytest.raises(ValueError, match=r"Convert .*0\.1\.0") as caught:
+      find_question_files(str(path), *arguments)
+    for part in (str(path), "--input_format", repr(received)):
+      assert part in str(caught.value)

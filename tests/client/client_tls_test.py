@@ -79,8 +79,8 @@ def test_tls_with_a_client_certificate(tls_server, certificates):
   tls_server.tls.verify_mode = ssl.CERT_REQUIRED
   tls_server.tls.load_verify_locations(certificates / "client.pem")
   ca_file = certificates / "server.pem"
-  own = _pair(certificates, "client")
-  client = _tls_client(tls_server, ca_file=ca_file, **own)
+  pair = _pair(certificates, "client")
+  client = _tls_client(tls_server, ca_file=ca_file, **pair)
   assert client.answer("Who?", "Ada").text == "Ada"
   with pytest.raises(ServingError):
     _tls_client(tls_server, ca_file=ca_file).answer("Who?", "Ada")

@@ -16,11 +16,12 @@ from bert_span.client.endpoint import Credentials, parse_endpoint
   ],
 )
 def test_addresses_and_their_default_ports(address, parts, full):
-  found = parse_endpoint(address, "m")
-  assert (found.scheme, found.host, found.port, found.prefix) == parts
-  assert found.address == full
-  assert found.is_rest == address.startswith("http")
-  assert found.is_encrypted == (parts[0] in ("https", "grpcs"))
+  endpoint = parse_endpoint(address, "m")
+  fields = (endpoint.scheme, endpoint.host, endpoint.port, endpoint.prefix)
+  assert fields == parts
+  assert endpoint.address == full
+  assert endpoint.is_rest == address.startswith("http")
+  assert endpoint.is_encrypted == (parts[0] in ("https", "grpcs"))
 
 
 def test_paths_of_versions_and_labels():

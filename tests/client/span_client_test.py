@@ -1,5 +1,6 @@
 import concurrent.futures
 import contextlib
+import email.utils
 import json
 import os
 import socket
@@ -39,8 +40,8 @@ def test_a_bio_model_gives_a_list_of_spans(server):
   client = client_of(server)
   first = ("Ada", 2, 5, 3, 6, 2.5, 0.25, True)
   second = ("Bea", 16, 19, 17, 20, 5.0, 0.5, True)
-  found = client.answers(["Who came?"] * 2, [context, ""])
-  assert found == [[first, second], []]
+  answers = client.answers(["Who came?"] * 2, [context, ""])
+  assert answers == [[first, second], []]
   answer = client.answer("Who came?", context)  # the best score
   assert answer == (*second, -3.5, (second, first), (first, second))
   answer = client.answer("Who?", "")
@@ -101,25 +102,41 @@ def test_threads_share_a_client(server):
 
 def test_a_busy_server_is_asked_again_until_it_is_given_up(server):
   cut_short = {"Content-Length": "9999", "Connection": "close"}
-  server.script = [(429, {}, "slow down"), (200, cut_short, "")]
-  assert client_of(server).answer("Who?", "Ada").text == "Ada"
-  assert len(server.requests) == 3
+  for script in (
+    [(429, {}, "slow down"), (200, cut_short, "")],
+    [(200, cut_short, '{"predictions": ')],
+  ):
+    server.script, server.requests = list(script), []
+    assert client_of(server).answer("Who?", "Ada").text == "Ada"
+    assert len(server.requests) == len(script) + 1
+  server.requests = []
   said = '{"error": "Servable not yet loaded."}'
   server.script = [*[(502, {}, "<html>")] * 2, (503, {}, said)]
   text = f"{server.address}.*503.*Servable not yet loaded"
   with pytest.raises(retries.ServerUnavailableError, match=text):
     client_of(server).answer("Who?", "Ada")
-  assert len(server.requests) == 6
+  assert len(server.requests) == 3
+
+
+def _in_seconds(seconds):
+  """An HTTP date."""
+  return email.utils.formatdate(time.time() + seconds, usegmt=True)
 
 
 def test_retry_after_is_waited_for_within_the_deadline(server):
-  server.script = [(503, {"Retry-After": v}, "") for v in ("soon", "1")]
-  start = time.monotonic()
-  assert client_of(server).answer("Who?", "Ada").text == "Ada"
-  assert time.monotonic() - start >= 1.0
-  server.script = [(503, {"Retry-After": "3600"}, "")]
-  with pytest.raises(retries.ServerUnavailableError, match="attempt 1 "):
-    client_of(server).answer("Who?", "Ada")
+  client = client_of(server)
+  for values in (
+    lambda: ("soon", "1"),
+    lambda: (_in_seconds(-9), _in_seconds(2)),  # cut to whole seconds
+  ):
+    start = time.monotonic()
+    server.script = [(503, {"Retry-After": value}, "") for value in values()]
+    assert client.answer("Who?", "Ada").text == "Ada"
+    assert time.monotonic() - start >= 1.0
+  for value in ("3600", "9" * 400, _in_seconds(3600)):
+    server.script = [(503, {"Retry-After": value}, "")]
+    with pytest.raises(retries.ServerUnavailableError, match="attempt 1 "):
+      client.answer("Who?", "Ada")
 
 
 def test_a_server_that_starts_late_is_reached_and_a_missing_one_named():
@@ -165,6 +182,14 @@ def test_a_reply_that_drips_or_does_not_come_ends_with_the_timeout(
           time.sleep(0.05)
       with pytest.raises(retries.ServerTimeoutError):
         asked.result(1)
+
+
+def test_a_server_that_does_not_read_ends_with_the_timeout():
+  with socket.create_server(("127.0.0.1", 0)) as listener:
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    client = SpanClient(address, retry_options=RetryOptions(timeout=0.3))
+    with pytest.raises(retries.ServerTimeoutError):
+      client.answer("Who?", "Ada " * (1 << 22))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from google.protobuf import (
   text_format,
 )
 
-from bert_span.client.span_client import DEFAULT_MODEL, SpanClient
+from bert_span.client.predict_api import DEFAULT_MODEL
+from bert_span.client.span_client import SpanClient
 
 _API = "needs the package tensorflow-serving-api (pip install .[serving])"
 

@@ -9,10 +9,8 @@ import tensorflow as tf
 from tiny_extractor import new_folder, tiny_extractor
 
 from bert_span.answers.decoding.options import StepOptions
-from bert_span.client.served_answer import (
-  answer_of_row,
-  rows_of_columns,
-)
+from bert_span.client.predict_api import rows_of_columns
+from bert_span.client.served_answer import answer_of_row
 from bert_span.serving import fresh_process, verification
 from bert_span.serving.export import sample_examples
 from bert_span.serving.signatures import ServedModel, write_saved_model

@@ -33,10 +33,11 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 import model_server
 import mutations
 import programs
+import pyarrow
 from exported_tflite import exported_tflite
+from pyarrow import parquet
 from squad_content import spans, squad_content
 from squad_runs import squad_flags, write_squad_files
-from text_example import text_example
 from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 from bert_span.answers.prediction_files import read_na_probs, read_predictions
@@ -45,7 +46,6 @@ from bert_span.client import RetryOptions, SpanClient
 from bert_span.client.retries import ServingError
 from bert_span.jobs.evaluate import score_files
 from bert_span.squad.reader import read_squad
-from bert_span.storage.record_files import open_records
 
 _MAX_SECONDS = 120
 _MAX_KILOBYTES = 1 << 20
@@ -225,20 +225,20 @@ class Fuzz:
     return folder / "logits.npz"
 
   def questions(self, rng):
-    """TFRecords of questions."""
-    path = self._damaged(rng, self._questions)
-    file = question_files.QuestionFile(str(path), "tfrecord")
-    found = list(question_files.read_questions(file))
-    return not any(isinstance(x, question_files.BadRecord) for x in found)
+    """JSON lines and Parquet of questions."""
+    path = self._damaged(rng, rng.choice(self._questions))
+    (file,) = question_files.find_question_files(str(path))
+    records = list(question_files.read_questions(file))
+    return not any(isinstance(x, question_files.BadRecord) for x in records)
 
   @functools.cached_property
   def _questions(self):
-    path = self._folder / "questions.tfrecord"
     row = {"question": QUESTION, "context": CONTEXT}
-    with open_records(str(path)) as writer:
-      for i in range(5):
-        writer.write(text_example({"id": f"q{i}", **row}))
-    return path
+    rows = [{"id": f"q{i}", **row} for i in range(5)]
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    table = self._folder / "questions.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist(rows), table)
+    return [self._made("questions.jsonl", lines), table]
 
   def windows(self, rng):
     """TFRecords of labelled windows."""

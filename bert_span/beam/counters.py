@@ -1,0 +1,33 @@
+"""Counters of a pipeline, and their totals once it has run."""
+
+import collections
+
+from apache_beam.metrics import Metrics, MetricsFilter
+
+NAMESPACE = "bert_span"
+
+
+def count(name, number=1):
+  """Adds to a counter of the pipeline that calls it."""
+  Metrics.counter(NAMESPACE, name).inc(number)
+
+
+def run_and_count(pipeline):
+  """Runs a pipeline to its end.
+
+  Returns:
+    A Counter of its metrics; None if the runner has none.
+  """
+  result = pipeline.run()
+  result.wait_until_finish()
+  try:
+    metrics = result.metrics()
+  except NotImplementedError:
+    return None
+  results = metrics.query(MetricsFilter().with_namespace(NAMESPACE))
+  totals = collections.Counter()
+  for metric in (*results["counters"], *results["distributions"]):
+    # A distribution, such as RunInference's latency, counts by its sum.
+    value = getattr(metric.result, "sum", metric.result)
+    totals[metric.key.metric.name] += value
+  return totals

@@ -1,0 +1,56 @@
+"""What beam_create_records does: masked text, made on many machines."""
+
+import dataclasses
+import os
+
+import apache_beam as beam
+import tensorflow as tf
+
+from bert_span.beam.counters import count, run_and_count
+from bert_span.beam.shards import start_or_continue
+from bert_span.jobs.create_pretraining_data import open_text
+from bert_span.pretraining.records import write_records
+from bert_span.pretraining.text_sources import sources_of_worker
+from bert_span.storage.log import log_line
+from bert_span.text.vocabulary import vocabulary_sha256
+
+
+def write_shards(
+  pipeline_options, output_dir, num_shards, dupe_factor, **masked_text
+):
+  """Writes the missing shards of the masked text of `open_text`."""
+  making, sources = open_text(**masked_text)
+  sources_of_worker(sources, num_shards, 0)  # enough files?
+  options = {
+    "count": num_shards,
+    "sources": list(map(dataclasses.asdict, sources)),
+    "vocabulary": vocabulary_sha256(making.vocabulary),
+    "do_lower_case": masked_text["do_lower_case"],
+    "max_seq_length": masked_text["max_seq_length"],
+    "options": dataclasses.asdict(masked_text["options"]),
+    "copies": dupe_factor,
+  }
+  start_or_continue(output_dir, options)
+  paths = [
+    os.path.join(output_dir, f"masked-{n:05d}-of-{num_shards:05d}.tfrecord")
+    for n in range(num_shards)
+  ]
+  missing = [n for n in range(num_shards) if not tf.io.gfile.exists(paths[n])]
+
+  def write(shard):
+    copies = making.copies(sources, dupe_factor, num_shards, shard)
+    number = write_records([paths[shard]], copies, making)
+    count("records_written", number)
+    count("shards_written")
+
+  pipeline = beam.Pipeline(options=pipeline_options)
+  # Reshuffle: each shard may be made by another worker.
+  pipeline | beam.Create(missing) | beam.Reshuffle() | beam.Map(write)
+  totals = run_and_count(pipeline)
+  if totals is None:
+    log_line(f"{len(missing)} shards written. This runner has no counters.")
+  else:
+    log_line(
+      f"{totals['shards_written']} of {num_shards} shards written, with "
+      f"{totals['records_written']} records; others were in {output_dir}."
+    )
