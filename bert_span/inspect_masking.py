@@ -17,18 +17,10 @@ from bert_span.cli import pretraining_flags, program
 from bert_span.options.fields import INT32_MAX
 
 _EPOCH = flags.DEFINE_integer(
-  "epoch",
-  0,
-  "Epoch whose masks are shown, from 0.",
-  lower_bound=0,
-  upper_bound=INT32_MAX,
+  "epoch", 0, "Epoch whose masks are shown, from 0.", 0, INT32_MAX
 )
 _MAX_SEQUENCES = flags.DEFINE_integer(
-  "max_sequences",
-  None,
-  "Most sequences to show; default all.",
-  lower_bound=1,
-  upper_bound=INT32_MAX,
+  "max_sequences", None, "Most sequences to show; default all.", 1, INT32_MAX
 )
 _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", None, "File for JSON lines; without it text is printed."

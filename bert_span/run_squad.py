@@ -51,6 +51,7 @@ _ENCODER = training_flags.define_encoder_flags()
 @program.entry_point
 def run(argv):
   steps = read_flags(SquadRunOptions)
+  window_options = model_flags.window_options()
   fine_tuning_options = _checked_options(steps)
   training_flags.report_unused_flags()
   program.import_tensorflow()
@@ -73,7 +74,7 @@ def run(argv):
     **vars(steps),
     **training_flags.run_arguments(),
     output_dir=_OUTPUT_DIR.value,
-    window_options=model_flags.window_options(),
+    window_options=window_options,
     decoder_options=model_flags.decoder_options(_calibration(saved), kind),
     fine_tuning_options=fine_tuning_options,
     extractor_class=kind,
@@ -127,7 +128,6 @@ def _checked_options(steps):
   does_all = steps.do_train and steps.do_predict and steps.do_eval
   if steps.num_seeds > 1 and not does_all:
     raise ValueError("--num_seeds needs --do_train, --do_predict, --do_eval.")
-  model_flags.window_options()  # Checks the lengths.
   has_steps = options.learning_rate and options.num_train_epochs
   if steps.do_train and not has_steps:
     raise ValueError(
