@@ -1,29 +1,15 @@
-"""Predictions in files: run_squad's, span_predictions.json, and rows.
+"""Predictions in files: run_squad's, and span_predictions.json.
 
-run_squad's files are JSON objects with question ids as keys. Rows of answers,
-a question a row, are JSON lines or Parquet:
-
-  id, answer, char_start, char_end, score, probability, null_odds
-  n_best   of a span head, for n_best above 1: objects of text, char_start,
-           char_end, score, probability, best first
-  spans    of a B/I/O head: the same objects, in order of position
-
-"No answer" is "" with offsets null.
+They are JSON objects with question ids as keys.
 """
 
-import json
 import sys
 from typing import NamedTuple
 
 from bert_span.answers.decoding.predictions import as_original_without_span
 from bert_span.options.messages import shortened
-from bert_span.storage.atomic_file import (
-  json_text,
-  open_atomically,
-  write_files,
-  write_lines,
-)
-from bert_span.storage.files import encodable, read_json_object
+from bert_span.storage.atomic_file import json_text, write_files
+from bert_span.storage.files import read_json_object
 from bert_span.storage.json_fields import is_kind
 from bert_span.storage.log import log_line
 
@@ -220,36 +206,3 @@ def _span_texts(value):
   if not all(isinstance(text, str) for text in texts):
     return None
   return [text for text in texts if text]
-
-
-def write_rows(path, rows, format):
-  """Writes a whole file of `answer_row`s, "jsonl" in ASCII or "parquet"."""
-  if format == "jsonl":
-    write_lines(path, map(json.dumps, rows))
-    return
-  import pyarrow as pa  # comes with Beam, an extra
-  from pyarrow import parquet
-
-  place = [
-    ("char_start", pa.int32()),
-    ("char_end", pa.int32()),
-    ("score", pa.float64()),
-    ("probability", pa.float64()),
-  ]
-  entries = pa.list_(pa.struct([("text", pa.string()), *place]))
-  # The columns do not depend on the rows.
-  schema = pa.schema(
-    [
-      ("id", pa.string()),
-      ("answer", pa.string()),
-      *place,
-      ("null_odds", pa.float64()),
-      ("n_best", entries),
-      ("spans", entries),
-    ]
-  )
-  # JSON can hold lone surrogates, Parquet cannot.
-  text = encodable(json.dumps(list(rows), ensure_ascii=False))
-  table = pa.Table.from_pylist(json.loads(text), schema)
-  with open_atomically(path, binary=True) as file:
-    parquet.write_table(table, file)

@@ -7,7 +7,7 @@ import os
 
 import tensorflow as tf
 
-from bert_span.answers.prediction_files import write_rows
+from bert_span.beam.answer_rows import write_rows
 from bert_span.options.fields import check_same_options
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.files import file_sha256, read_json_object

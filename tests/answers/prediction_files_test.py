@@ -26,10 +26,8 @@ from bert_span.answers.prediction_files import (
   read_predictions,
   read_span_predictions,
   write_predictions,
-  write_rows,
 )
 from bert_span.extractors.bio_extractor import BioExtractor
-from bert_span.extractors.columns import SPAN_COLUMNS
 from bert_span.extractors.span_extractor import SpanExtractor
 
 _OPTIONS = DecoderOptions(n_best_size=2, version_2_with_negative=True)
@@ -235,29 +233,3 @@ def test_of_equal_ids_the_last_counts_and_the_file_is_named(tmp_path, capsys):
   path.write_text('{"q": "x", "q": "y"}')
   assert read_predictions(path) == {"q": "y"}
   assert "file.json" in capsys.readouterr().err
-
-
-def test_rows_are_lines_or_columns_whatever_they_hold(tmp_path, predictions):
-  found, nothing = predictions
-  row = SPAN_COLUMNS.answer_row(_EXAMPLES[0], found)
-  assert list(row.items()) == [
-    *(("id", "z"), ("answer", "\ud800b"), ("char_start", 3), ("char_end", 5)),
-    *(("score", 9.0), ("probability", found.probability), ("null_odds", -6.0)),
-  ]
-  path = tmp_path / "a.jsonl"
-  write_rows(path, [row, row], "jsonl")
-  assert [json.loads(line) for line in path.open()] == [row, row]
-  empty_row = SPAN_COLUMNS.answer_row(_EXAMPLES[1], nothing, n_best=2)
-  assert list(empty_row.values())[1:4] == ["", None, None]
-  (entry,) = empty_row["n_best"]
-  assert (entry["text"], entry["char_start"]) == ("", None)
-  parquet = pytest.importorskip("pyarrow.parquet")
-  full, empty = tmp_path / "full.parquet", tmp_path / "empty.parquet"
-  write_rows(full, [row, empty_row], "parquet")
-  write_rows(empty, [], "parquet")
-  assert parquet.read_schema(full).equals(parquet.read_schema(empty))
-  assert parquet.read_table(full).to_pylist() == [
-    {**row, "answer": "\ufffdb", "n_best": None, "spans": None},
-    {**empty_row, "spans": None},
-  ]
-  assert parquet.read_table(empty).num_rows == 0

@@ -18,7 +18,6 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from exported_model import exported_model
 from pyarrow import parquet
 
-from bert_span.answers.prediction_files import answer_row
 from bert_span.beam import prediction_pipeline
 from bert_span.beam.answering import AnswerSource
 from bert_span.beam.counters import run_and_count
@@ -97,7 +96,9 @@ def test_answers_are_those_of_the_extractor(kind, format, tmp_path):
     rows_in(out) if format == "jsonl" else parquet.read_table(out).to_pylist()
   )
   answers = zip(examples, extractor.predictions(examples), strict=True)
-  expected = {e.qas_id: answer_row(e, found, kind, 3) for e, found in answers}
+  expected = {
+    e.qas_id: kind.columns.answer_row(e, found, 3) for e, found in answers
+  }
   assert len(rows) == len(expected) == 70
   for row in rows:
     wanted = expected.pop(row["id"])

@@ -1,0 +1,83 @@
+"""The table of an answer: JSON and compared values, by hand."""
+
+from bert_span.answers.decoding.predictions import (
+  Answer,
+  NBestEntry,
+  Prediction,
+)
+from bert_span.extractors.columns import BIO_COLUMNS, SPAN_COLUMNS, TABLES
+
+_ADA, _BEN = Answer("Ada", 0, 3, 0.5, 0.25), Answer("Ben", 8, 11, 0.75, 0.5)
+
+
+def test_an_n_best_list_is_cut_and_no_answer_has_no_place():
+  entries = (
+    NBestEntry("Ada", 0, 3, 2.0, 4.0, 6.0, 0.7),
+    NBestEntry("", 0, 0, 1.0, 1.0, 2.0, 0.2),
+    NBestEntry("Ben", 8, 11, 0.0, 1.0, 1.0, 0.1),
+  )
+  found = Prediction("q", "Ada", 0, 3, 6.0, 0.7, -4.0, entries, (_ADA,))
+  assert SPAN_COLUMNS.json_answer(found, 2) == {
+    "answer": "Ada",
+    "char_start": 0,
+    "char_end": 3,
+    "score": 6.0,
+    "probability": 0.7,
+    "null_odds": -4.0,
+    "n_best": [
+      {
+        "text": "Ada",
+        "char_start": 0,
+        "char_end": 3,
+        "start_logit": 2.0,
+        "end_logit": 4.0,
+        "score": 6.0,
+        "probability": 0.7,
+      },
+      {
+        "text": "",
+        "char_start": None,
+        "char_end": None,
+        "start_logit": 1.0,
+        "end_logit": 1.0,
+        "score": 2.0,
+        "probability": 0.2,
+      },
+    ],
+  }
+  # Texts of equal probability may change places.
+  assert SPAN_COLUMNS.expected_row(found) == {
+    "answer": "Ada",
+    "char_start": 0,
+    "char_end": 3,
+    "score": 6.0,
+    "probability": 0.7,
+    "null_odds": -4.0,
+    "is_answerable": True,
+    "n_best_count": 3,
+    "n_best_score": [6.0, 2.0, 1.0],
+    "n_best_probability": [0.7, 0.2, 0.1],
+  }
+
+
+def test_all_spans_of_a_bio_head_are_listed_by_position():
+  found = Prediction(
+    *("q", *_BEN, -1.5), n_best=(_BEN, _ADA), spans=(_ADA, _BEN)
+  )
+  assert BIO_COLUMNS.json_answer(found, 1) == {
+    "null_odds": -1.5,
+    "answers": [_ADA._asdict(), _BEN._asdict()],
+  }
+  row = BIO_COLUMNS.expected_row(found)
+  assert row["span_text"] == ["Ada", "Ben"]
+  assert row["span_count"] == 2
+  assert row["span_char_start"] == [0, 8]
+
+
+def test_names_say_which_table_a_row_is_of():
+  for table in TABLES:
+    names = [column.name for column in table.served]
+    assert len(names) == len({*names})
+    assert table.count.name in names
+    assert table.descriptions.keys() == {*names}
+  assert SPAN_COLUMNS.count.name not in BIO_COLUMNS.descriptions
