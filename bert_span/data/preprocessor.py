@@ -1,6 +1,7 @@
 """Strings to windows, with the labels that a span head is trained on."""
 
 import dataclasses
+import functools
 from typing import ClassVar
 
 import keras
@@ -178,8 +179,8 @@ class SpanPreprocessor(keras.layers.Layer):
     bounds = np.searchsorted(
       windows["example_index"], np.arange(len(contexts) + 1)
     )
-    texts = tf.constant(y["answer_text"], tf.string)
-    answer_ids = self.tokenizer(texts).ids.to_list()
+    answer_ids = self._token_ids(tf.constant(y["answer_text"], tf.string))
+    ids, splits = answer_ids.values.numpy(), answer_ids.row_splits.numpy()
     answers = zip(y["answer_text"], y["answer_start"], strict=True)
     passages = passages_of(windows, len(contexts))
     for i, ((text, start), (tokens, _)) in enumerate(
@@ -194,7 +195,7 @@ class SpanPreprocessor(keras.layers.Layer):
         tokens,
         start,
         start + len(text),
-        answer_ids[i],
+        ids[splits[i] : splits[i + 1]],
         self._whole_words,
       )
       rows = slice(bounds[i], bounds[i + 1])
@@ -222,6 +223,14 @@ class SpanPreprocessor(keras.layers.Layer):
     """Splits a `PackedWindows.batch` as keras.Model.fit takes it."""
     labels = zip(cls.outputs, cls.label_names(), strict=True)
     return model_inputs(batch), {output: batch[name] for output, name in labels}
+
+  # Op by op the tokenizer would take longer than everything else.
+  @functools.cached_property
+  def _token_ids(self):
+    texts = tf.TensorSpec([None], tf.string)
+    return tf.function(
+      lambda texts: self.tokenizer(texts).ids, input_signature=[texts]
+    )
 
   def _labels(self, contexts, y, windows):
     """`label` as a TensorFlow op: a list of tensors."""
