@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import os
-import tempfile
 from typing import ClassVar
 
 import keras
@@ -38,7 +37,7 @@ from bert_span.presets.span_config import (
   span_config,
   write_span_config,
 )
-from bert_span.storage.atomic_file import unfinished_directory
+from bert_span.storage.atomic_file import replaced_directory
 from bert_span.storage.files import is_remote
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
@@ -592,24 +591,22 @@ class Extractor(keras.Model):
       ValueError: the directory holds no model, or a weight exceeds float16.
     """
     directory = os.fspath(directory)
-    if is_remote(directory):
-      with tempfile.TemporaryDirectory() as local:
-        self._write_weights(local, half_precision)
-        model_directory.copy_to_remote(local, directory)
-      self._write_config(directory, selection)
-      return
-    directory = os.path.realpath(directory)
-    is_model = os.path.isfile(os.path.join(directory, CONFIG_FILE))
-    is_empty = os.path.isdir(directory) and not os.listdir(directory)
-    if os.path.lexists(directory) and not is_model and not is_empty:
-      raise ValueError(
-        f"{directory} is not replaced: it has no {CONFIG_FILE}, so it is no "
-        "model of bert_span. Save the model in a new directory."
-      )
-    with unfinished_directory(directory) as unfinished:
+    if not is_remote(directory):
+      directory = os.path.realpath(directory)
+      is_model = os.path.isfile(os.path.join(directory, CONFIG_FILE))
+      is_empty = os.path.isdir(directory) and not os.listdir(directory)
+      if os.path.lexists(directory) and not is_model and not is_empty:
+        raise ValueError(
+          f"{directory} is not replaced: it has no {CONFIG_FILE}, so it is no "
+          "model of bert_span. Save the model in a new directory."
+        )
+    with replaced_directory(
+      directory,
+      last=[CONFIG_FILE, SELECTION_FILE],
+      keeps=model_directory.is_other_file,
+    ) as unfinished:
       self._write_weights(unfinished, half_precision)
       self._write_config(unfinished, selection)
-      model_directory.copy_other_files(directory, unfinished, [SELECTION_FILE])
 
   def _write_weights(self, directory, half_precision):
     tokenizer = self.preprocessor.tokenizer

@@ -5,18 +5,18 @@ KerasHub reads encoder and tokenizer from it without this package.
 
 import math
 import os
-import shutil
 
 import h5py
 import keras
 import numpy as np
-import tensorflow as tf
 
 from bert_span.modeling import encoder
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.keras_internals import preset_file, weights_undrawn
+from bert_span.presets import span_config
 from bert_span.presets.encoder_weights import original_weights
 from bert_span.presets.huggingface import read_tensors
+from bert_span.presets.selection import SELECTION_FILE
 from bert_span.storage.atomic_file import (
   unfinished_file,
   write_json_atomically,
@@ -25,7 +25,6 @@ from bert_span.storage.atomic_file import (
 )
 from bert_span.storage.files import (
   checked_object,
-  copy_tree,
   file_sha256,
   read_json_object,
 )
@@ -40,6 +39,12 @@ _TOKENIZER_FILES = (TOKENIZER_FILE, VOCABULARY_FILE, _PAIRS_FILE, _MERGES_FILE)
 CHECKSUMS_FILE = "checksums.json"
 _EXTENSION = ".safetensors"
 _HEAD_ENDING = f"_head{_EXTENSION}"
+_MODEL_FILES = {
+  *(CONFIG_FILE, WEIGHTS_FILE, CHECKSUMS_FILE, "metadata.json"),
+  *_TOKENIZER_FILES,
+  SELECTION_FILE,
+  span_config.CONFIG_FILE,
+}
 # The object in config.json of what KerasHub's configuration lacks.
 _OWN_KEY = "bert_span"
 _OWN_FIELDS = "attention_dropout", "activation", "layer_norm_epsilon"
@@ -151,27 +156,9 @@ def check_checksums(directory):
       )
 
 
-def copy_to_remote(local, directory):
-  """Copies a model's files over those of a remote directory, one by one."""
-  copy_tree(local, directory)
-  for name in tf.io.gfile.listdir(directory):
-    path = os.path.join(local, name)
-    if name.endswith(_HEAD_ENDING) and not os.path.exists(path):
-      tf.io.gfile.remove(os.path.join(directory, name))  # of another model
-
-
-def copy_other_files(old, new, own=()):
-  """Copies what is not part of a model, nor in `own`, between directories."""
-  heads = _head_files(old) if os.path.isdir(old) else []
-  own = {"metadata.json", *_TOKENIZER_FILES, *heads, *own}
-  for folder, _, names in os.walk(old):
-    for name in names:
-      source = os.path.join(folder, name)
-      relative = os.path.relpath(source, old)
-      target = os.path.join(new, relative)
-      if relative not in own and not os.path.lexists(target):
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        shutil.copy2(source, target, follow_symlinks=False)
+def is_other_file(name):
+  """Whether a file in a model directory, by its path there, is no part of it."""
+  return name not in _MODEL_FILES and not name.endswith(_HEAD_ENDING)
 
 
 def load_backbone(directory):

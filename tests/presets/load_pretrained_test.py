@@ -8,6 +8,7 @@ from toy_trainer import assert_same
 
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.presets import load_pretrained, model_directory
+from bert_span.storage.files import copy_tree
 
 
 def test_saved_model_comes_back_with_its_head_from_any_file_system(tmp_path):
@@ -17,7 +18,7 @@ def test_saved_model_comes_back_with_its_head_from_any_file_system(tmp_path):
   vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefg"]
   model_directory.save_tokenizer(str(tmp_path), vocabulary, True)
   directory = "ram://load_pretrained/model"
-  model_directory.copy_to_remote(str(tmp_path), directory)
+  copy_tree(str(tmp_path), directory)
   loaded = load_pretrained.load_pretrained(directory)
   assert loaded.description == f"the model bert_span trained in {directory}"
   assert_same(loaded.backbone.weights, model.backbone.weights)
