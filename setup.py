@@ -100,6 +100,8 @@ setuptools.setup(
       "pytest>=8",
       *("pytest-cov", "pytest-xdist"),
       "ruff>=0.9",
+      # Keras' TensorBoard callback.
+      "tensorboard",
       *("starlette", "uvicorn"),
       f"tensorflow-serving-api{_TENSORFLOW}",
     ],

@@ -157,7 +157,7 @@ def check_checksums(directory):
 
 
 def is_other_file(name):
-  """Whether a file in a model directory, by its path there, is no part of it."""
+  """Whether a file of a model directory, by its path there, is no part."""
   return name not in _MODEL_FILES and not name.endswith(_HEAD_ENDING)
 
 
