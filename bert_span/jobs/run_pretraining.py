@@ -121,9 +121,7 @@ class PretrainingJob:
         raise ValueError(
           f"{loaded.description} is {architecture}. Give a BERT to pre-train."
         )
-      self.model = PretrainingModel(
-        loaded.backbone, run.options.span_boundary, run.masking.objective
-      )
+      self.model = PretrainingModel(loaded.backbone, run.options.span_boundary)
     self._initial_weights = run.source.weights_digest(loaded)
     vocabulary = loaded.vocabulary(run.source.vocab_file)
     lower_case = run.source.lower_case(loaded)
@@ -131,7 +129,6 @@ class PretrainingJob:
     self.input = PretrainingInput(
       vocabulary, lower_case, run.max_seq_length, run.masking
     )
-    self._trained = self.model, vocabulary, lower_case
     filled = self._assign_heads(run.source, loaded.description)
     log_line(
       f"Starting from {loaded.description}, heads of it: "
@@ -177,9 +174,10 @@ class PretrainingJob:
   def export(self):
     """Writes the model for the original and for Hugging Face."""
     writers = model_files.write_tf1, model_files.write_huggingface
+    lower_case = self.input.lower_case
     for name, write in zip(_DIRECTORIES[1:], writers, strict=True):
       with atomic_file.replaced_directory(self.run.path(name)) as unfinished:
-        write(unfinished, *self._trained)
+        write(unfinished, self.model, self.input.vocabulary, lower_case)
       log_line(f"Exported to {self.run.path(name)}")
 
   def evaluate(self, text):
@@ -226,7 +224,9 @@ class PretrainingJob:
     with atomic_file.replaced_directory(
       directory, last=[SELECTION_FILE]
     ) as unfinished:
-      model_files.write_model(unfinished, *self._trained)
+      model_files.write_model(
+        unfinished, self.model, self.input.vocabulary, self.input.lower_case
+      )
       write_selection(unfinished, selection)
 
   def _assign_heads(self, source, description):

@@ -43,12 +43,6 @@ class TextLocation:
 class MaskingOptions(CheckedOptions):
   """What is masked, and how much of it."""
 
-  objective: str = option(
-    "masking",
-    "What is trained: masking (masked tokens and --sbo), rss (recurring span "
-    "selection), or both, every other sequence.",
-    choices=("masking", "rss", "both"),
-  )
   masking: str = option(
     "span",
     "What is masked: spans of whole words, single whole words, or single "
@@ -57,7 +51,7 @@ class MaskingOptions(CheckedOptions):
   )
   max_predictions: int | None = option(
     None,
-    "Most masked WordPieces, or questions, in a sequence; by default 15 % of "
+    "Most masked WordPieces in a sequence; by default 15 % of "
     "--max_seq_length.",
     minimum=1,
   )

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.pretraining import loss
-from bert_span.pretraining.masking import batch_keys
+from bert_span.pretraining.masking import BATCH_KEYS
 from bert_span.storage.log import log_line
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
@@ -52,7 +52,7 @@ def pretrain(
   log_line(
     f"{tokens:.0f} WordPieces a sequence, {options.num_train_steps} steps of "
     f"{options.train_batch_size} sequences, {options.num_warmup_steps} of "
-    f"them warm-up; the objective is {model.objective}"
+    f"them warm-up; the objective is masking"
     f"{' and span boundaries' if model.span_boundary_head else ''}."
   )
   started = time.monotonic()
@@ -97,8 +97,7 @@ def make_evaluate(model):
   read. It returns a dict of mlm_loss (nats a target), mlm_accuracy (fraction of
   the targets) and so on; padding is not counted.
   """
-  keys = batch_keys(model.objective)
-  spec = {key: tf.TensorSpec([None, None], tf.int32) for key in keys}
+  spec = {key: tf.TensorSpec([None, None], tf.int32) for key in BATCH_KEYS}
 
   @tf.function(input_signature=[spec], autograph=False)
   def sums_of(batch):
