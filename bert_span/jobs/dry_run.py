@@ -150,12 +150,15 @@ def memory_lines(model, loss_fn, batch, options, plan):
 def measure_step(model, loss_fn, batch, options):
   """Makes one step on this machine's device; returns its `peak_bytes`."""
   optimizer = BertAdamW(0.0)  # Changes no weight.
-  optimizer.build(model.trainable_variables)
+  variables = model.trainable_variables
+  optimizer.build(variables)
   strategy = tf.distribute.get_strategy()
   # Of one length, as the batches of a training with a fixed length are.
   dataset = tf.data.Dataset.from_tensors(batch)
   compiles = compiles_steps(options.execution, strategy, dataset)
-  step = TrainStep(model, loss_fn, optimizer, options, jit_compile=compiles)
+  step = TrainStep(
+    model, variables, loss_fn, optimizer, options, jit_compile=compiles
+  )
   counter = tf.Variable(0, dtype=tf.int64)
   StepRunner(strategy, step, counter, dataset).run(1)
   return peak_bytes()
