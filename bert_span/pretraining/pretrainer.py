@@ -12,6 +12,7 @@ import tensorflow as tf
 from bert_span.pretraining import loss
 from bert_span.pretraining.masking import BATCH_KEYS
 from bert_span.storage.log import log_line
+from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
 
@@ -27,11 +28,11 @@ def pretrain(
   `batches` are those of `PretrainingInput.training_batches`, `options`
   `PretrainingOptions`, and the others arguments of `Trainer`.
   """
+  schedule = WarmupLinearDecay(
+    options.learning_rate, options.num_train_steps, options.num_warmup_steps
+  )
   optimizer = make_optimizer(
-    options,
-    (options.num_train_steps, options.num_warmup_steps),
-    strategy,
-    epsilon=options.adam_epsilon,
+    options, schedule, strategy, epsilon=options.adam_epsilon
   )
   trainer = Trainer(
     model,
