@@ -23,7 +23,7 @@ def inspect_masking(epoch, max_sequences, output_file, **masked_text):
 
 
 def _masked_row(masked):
-  """A `MaskedSequence` as JSON values, with positions from [CLS]."""
+  """Returns a `MaskedSequence` as JSON values, with positions from [CLS]."""
   names = MaskedSpan._fields[2:]  # those after token_start and token_end
   return {
     "input_ids": masked.original_ids.tolist(),
@@ -36,7 +36,7 @@ def _masked_row(masked):
 
 
 def masked_lines(masked, vocabulary, options):
-  """A `MaskedSequence` as the lines that inspect_masking prints."""
+  """Returns a `MaskedSequence` as the lines that inspect_masking prints."""
   before = [vocabulary[i] for i in masked.original_ids]
   after = [vocabulary[i] for i in masked.input_ids]
   marked = list(before)

@@ -58,7 +58,7 @@ class PretrainingRun(PretrainingRunOptions, RunOptions):
   eval_text: TextLocation | None = None  # held out
 
   def texts(self):
-    """The sources to train on and those to score on, [] if not needed."""
+    """Returns the sources to train on and to score on, [] if not needed."""
     text = find_sources(self.text) if self.do_train else []
     needs_eval_text = self.do_eval or self.selection
     eval_text = find_sources(self.eval_text) if needs_eval_text else []
@@ -101,7 +101,7 @@ def print_dry_run(run, memory_gb=None):
 
 
 def trained_source(output_dir):
-  """The `EncoderSource` of the model that an earlier call trained, or None."""
+  """Returns the `EncoderSource` of an earlier call's model, or None."""
   directory = os.path.join(output_dir, MODEL_DIRECTORY)
   has_model = tf.io.gfile.isdir(directory)
   return EncoderSource(preset=directory) if has_model else None
@@ -193,7 +193,7 @@ class PretrainingJob:
     print(json.dumps(scores))
 
   def _selection(self, text, termination):
-    """The `ModelSelection` that scores the model during its training."""
+    """Returns the `ModelSelection` that scores the model in training."""
     run, evaluate = self.run, make_evaluate(self.model)
 
     def metrics():

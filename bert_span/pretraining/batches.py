@@ -56,7 +56,7 @@ class PretrainingInput:
     }
 
   def arrays(self, sequences):
-    """A batch of `MaskedSequence`s, a dict of int32 [batch, row length]."""
+    """Returns a batch of `MaskedSequence`s: int32 [batch, row length]."""
     return masking.masked_arrays(sequences, self.row_lengths)
 
   def stream(self, sources, seed=None):
@@ -126,7 +126,7 @@ def open_text(text, vocab_file, do_lower_case, max_seq_length, options):
 
 
 def are_records(sources):
-  """Whether sources hold masked text; raises ValueError if only some do."""
+  """Returns whether sources hold masked text; refuses if only some do."""
   records = {is_record_file(source.path) for source in sources}
   if len(records) > 1:
     raise ValueError(
@@ -156,7 +156,7 @@ class TextBatches:
     self._blocks = self._next_step = None
 
   def dataset(self, first_step):
-    """The batches of `PretrainingInput.arrays` from one step on, endless."""
+    """Returns endless batches of `PretrainingInput.arrays` from a step on."""
     lengths = self._input.row_lengths
 
     # Not Dataset.from_generator: see length_buckets.py.
@@ -176,7 +176,7 @@ class TextBatches:
     return self._failure or error
 
   def _batch_arrays(self, step):
-    """The arrays of a batch, in the order of `row_lengths`."""
+    """Returns the arrays of a batch, in the order of `row_lengths`."""
     try:
       with self._lock:  # Several iterators may run.
         if step != self._next_step:  # Another iterator, or the first one.

@@ -133,7 +133,7 @@ def pack_sentences(sentences, room, continues):
 
 
 def continuation_table(vocabulary):
-  """Whether each id continues a word, as "##ing" does: bool [vocab]."""
+  """Returns whether each id continues a word, as "##ing" does: bool [vocab]."""
   return np.array(
     [token.startswith("##") and token != "##" for token in vocabulary]
   )
@@ -175,6 +175,6 @@ class ChunkPlaces:
       write_text_atomically(self._path, json.dumps(stored) + "\n")
 
   def last_before(self, stream_block):
-    """The last place at or before a block; the stream's start if none is."""
+    """Returns the last place at or before a block, or the start."""
     places = [p for p in self._places if p.stream_block <= stream_block]
     return max(places, default=BlockPlace())

@@ -17,7 +17,7 @@ OBJECTIVES = {"mlm": "masked_positions", "sbo": "sbo_positions"}
 
 
 def pretraining_loss_fn(sbo_weight):
-  """A `loss_fn` of `TrainStep` for batches of `with_batch_weights`, in nats.
+  """Returns a `loss_fn` in nats for batches of `with_batch_weights`.
 
   The sum of its losses, divided by the number of sequences, is L.
   """
@@ -35,7 +35,7 @@ def pretraining_loss_fn(sbo_weight):
 
 
 def model_inputs(batch):
-  """The arrays of a batch by the names of a `PretrainingModel`'s inputs."""
+  """Returns a batch by the names of a `PretrainingModel`'s inputs."""
   ids, mask = batch["input_ids"], batch["input_mask"]
   return {**batch, "token_ids": ids, "padding_mask": mask}
 
@@ -70,7 +70,7 @@ def prediction_sums(logits, batch):
 
 
 def target_losses(logits, batch):
-  """The cross-entropies, float32 [batch, targets] in nats, by objective."""
+  """Returns cross-entropies, float32 [batch, targets], by objective."""
   return {
     name: ops.sparse_categorical_crossentropy(
       batch["masked_ids"],

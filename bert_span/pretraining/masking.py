@@ -104,7 +104,7 @@ class SequenceMasker:
     self._thresholds = length_thresholds(options.masking)
 
   def __call__(self, token_ids, epoch, number):
-    """The `MaskedSequence` of int32 [tokens], at least one, none special.
+    """Masks int32 [tokens], at least one, none special: `MaskedSequence`.
 
     `epoch` and `number`, of the text within the epoch, count from 0.
     """
@@ -156,7 +156,7 @@ class SequenceMasker:
 
 
 def uniform_draws(entropy):
-  """A function whose calls give uniform numbers in [0, 1), fixed by ints."""
+  """Returns a function that draws in [0, 1), determined by ints."""
   # NumPy changes neither PCG64 nor its conversion to floats between versions.
   generator = np.random.Generator(np.random.PCG64(entropy))
   draws = (generator.random(64).tolist() for _ in itertools.count())
@@ -233,7 +233,7 @@ def _place(length, word_sizes, masked, left, uniform):
 
 
 def masked_arrays(sequences, lengths):
-  """The `MaskedSequence`s as a dict of int32 arrays, see the module.
+  """Returns the `MaskedSequence`s as a dict of int32 arrays, see the module.
 
   The span boundary objective has no targets in a span that touches the edge of
   the text, and none after a span's first 15 tokens.

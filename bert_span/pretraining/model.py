@@ -227,5 +227,5 @@ class TiedOutput(Float32Layer):
 
 
 def _gather(sequence_output, positions):
-  """The vectors at [batch, targets] positions: [batch, targets, hidden]."""
+  """Returns the vectors at positions: [batch, targets, hidden]."""
   return ops.take_along_axis(sequence_output, positions[..., None], axis=1)

@@ -105,7 +105,7 @@ def _linear(name, tensor):
 
 
 def head_variables(model):
-  """The variables of each head of a `PretrainingModel` by their names."""
+  """Returns the variables of each head by title and name."""
   return {
     title: dict(zip(names, getattr(model, attribute).weights, strict=True))
     for title, (attribute, names) in _HEADS.items()
@@ -114,13 +114,13 @@ def head_variables(model):
 
 
 def head_tensors(model):
-  """The weights of all heads as a dict of NumPy arrays."""
+  """Returns the weights of all heads as a dict of NumPy arrays."""
   heads = head_variables(model).values()
   return {n: value.numpy() for head in heads for n, value in head.items()}
 
 
 def read_heads(directory):
-  """The `head_tensors` of a local model directory or Hugging Face directory."""
+  """Returns the `head_tensors` of a local model of ours or Hugging Face's."""
   path = os.path.join(directory, HEADS_FILE)
   if os.path.isfile(path):
     return huggingface.read_tensors(path)
@@ -138,7 +138,7 @@ def read_heads(directory):
 
 
 def read_original_heads(checkpoint):
-  """The `head_tensors` of a TensorFlow 1 checkpoint."""
+  """Returns the `head_tensors` of a TensorFlow 1 checkpoint."""
   reader = tf.train.load_checkpoint(checkpoint)
   return {
     name: reader.get_tensor(name)

@@ -64,7 +64,7 @@ class MaskingOptions(CheckedOptions):
   )
 
   def budget(self, num_tokens):
-    """How many of so many tokens, [CLS] and [SEP] not counted, are masked.
+    """Returns how many tokens are masked, of all but [CLS] and [SEP].
 
     Example: 15 % of 13 tokens are ceil(13 * 15 / 100) = 2.
     """

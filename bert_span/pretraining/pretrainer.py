@@ -92,7 +92,7 @@ def _naming_causes(batches):
 
 
 def make_evaluate(model):
-  """A function that scores the model's current weights on text.
+  """Returns a function that scores the model's current weights on text.
 
   Its arguments are the batches of `evaluation_batches` and the most of them to
   read. It returns a dict of mlm_loss (nats a target), mlm_accuracy (fraction of

@@ -77,7 +77,7 @@ class RecordBatches:
       raise ValueError(f"There are no records in {', '.join(paths[:3])}.")
 
   def dataset(self, first_step):
-    """The batches of `PretrainingInput.arrays` from one step on, endless."""
+    """Returns endless batches of `PretrainingInput.arrays` from a step on."""
     records = tf.data.Dataset.counter(dtype=tf.int64).flat_map(self._epoch)
     records = records.skip(first_step * self._batch_size)
     batches = records.batch(self._batch_size, drop_remainder=True)
@@ -93,7 +93,7 @@ class RecordBatches:
       raise self.cause_of(error) from error
 
   def cause_of(self, error):
-    """The error that names the damaged file, if one is TensorFlow's reason."""
+    """Returns an error that names the damaged file, or the error itself."""
     if not isinstance(error, _DAMAGE):
       return error
     for number, path in enumerate(self._paths):
@@ -109,7 +109,7 @@ class RecordBatches:
     return error
 
   def _epoch(self, epoch):
-    """The serialized records of an epoch, shuffled."""
+    """Returns the serialized records of an epoch, shuffled."""
     seed = self._input.masking.seed
     order = tf.random.experimental.stateless_shuffle(
       tf.range(len(self._paths)),
@@ -123,7 +123,7 @@ class RecordBatches:
     )
 
   def _records(self, order):
-    """The serialized records of files, given by their numbers."""
+    """Returns the serialized records of files, given by their numbers."""
 
     def records_of(number):
       path = tf.data.Dataset.from_tensors(tf.gather(self._paths, number))
@@ -175,12 +175,12 @@ class RecordBatches:
 
 
 def _feature(key):
-  """The feature of an array: the original has masked_lm_ids for masked_ids."""
+  """Returns the original's feature, such as masked_lm_ids of masked_ids."""
   return key.replace("masked_", "masked_lm_")
 
 
 def _stored_count(path):
-  """The number of records that a file was written with; None if unknown."""
+  """Returns the number of records of a whole file; None if unknown."""
   path = f"{path}{_COUNT_ENDING}"
   if not tf.io.gfile.exists(path):
     return None

@@ -113,7 +113,7 @@ class Trainer:
     return self.step - first_step
 
   def _train(self, dataset_fn, step):
-    """The loop from `step` on; returns the reasons to stop."""
+    """Trains from `step` on; returns the reasons to stop."""
     options, last_step = self.options, self.num_train_steps
     report_steps = min(_STEPS_PER_REPORT, options.iterations_per_loop)
     # A step takes a CPU so long that the call itself is nothing.
@@ -177,7 +177,7 @@ class Trainer:
     return [reason for reason in reasons if reason]
 
   def _fixed_options(self):
-    """What must not change within the run, a dict of JSON values."""
+    """Returns what must not change within the run, a dict of JSON values."""
     options, fixed = self.options, dict(self.fingerprint or {})
     for callback in self.callbacks:
       fixed |= callback.fingerprint

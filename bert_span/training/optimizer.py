@@ -15,12 +15,12 @@ _LAYER = re.compile(r"transformer_layer_(\d+)/")
 
 
 def is_decayed(path):
-  """Whether weight decay applies to the variable of this path."""
+  """Returns whether weight decay applies to the variable of this path."""
   return _NOT_DECAYED.search(path) is None
 
 
 def layer_rates(paths, layer_decay):
-  """The factors of the learning rate for the variables of these paths.
+  """Returns the factors of the learning rate for the variables of these paths.
 
   Heads have 1, the last of n layers layer_decay, the next below layer_decay^2,
   and so on; embeddings have layer_decay^(n + 1).
@@ -162,14 +162,14 @@ def make_optimizer(options, schedule, strategy=None, **arguments):
 
 
 def _handle(variable):
-  """The resource of a Keras or TensorFlow variable."""
+  """Returns the resource of a Keras or TensorFlow variable."""
   if isinstance(variable, keras.Variable):
     variable = variable.value
   return variable.handle
 
 
 def optimizer_options(optimizer):
-  """The arguments of an optimizer, as a dict of JSON values."""
+  """Returns the arguments of an optimizer, as a dict of JSON values."""
   options = optimizer.get_config()
   del options["name"]  # It only counts the optimizers of a process.
   # The training loop keeps no moving averages of the weights.
