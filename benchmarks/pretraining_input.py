@@ -130,7 +130,7 @@ def _job_and_dataset(folder):
 
 
 def _runner(job, batches):
-  """Returns the `StepRunner` that updates the job's model with batches in memory."""
+  """Returns the `StepRunner` of the job's model and of batches in memory."""
   import tensorflow as tf
 
   from bert_span.pretraining.loss import pretraining_loss_fn, with_batch_weights

@@ -101,9 +101,8 @@ def _check_flags(steps):
     best_metric,
     None if eval_file else "--eval_file",
   )
-  if (best_metric or "").startswith(
-    "sbo"
-  ) and not _TRAINING.span_boundary.value:
+  scores_sbo = (best_metric or "").startswith("sbo")
+  if scores_sbo and not _TRAINING.span_boundary.value:
     raise ValueError(
       f"--best_metric={best_metric} is not trained with --nosbo. Leave one out."
     )
