@@ -55,12 +55,12 @@ def main(argv):
       for _ in dataset.take(_BATCHES.value):
         pass
 
-    update, batches = _update(job), list(dataset.take(_UPDATES.value))
+    batches = dataset.take(_UPDATES.value).cache().repeat()
+    runner = _runner(job, batches)
 
     def train():
-      for batch in batches:
-        loss = update(batch)["loss"]
-      return float(loss)
+      for _ in range(_UPDATES.value):
+        runner.run(1)
 
     seconds = {
       "input": repeated_seconds(read, _REPETITIONS.value)[0],
@@ -129,20 +129,24 @@ def _job_and_dataset(folder):
   return job, job.input.training_batches(text, _BATCH_SIZE.value).dataset(0)
 
 
-def _update(job):
-  """Returns a function that updates the job's model with a batch."""
+def _runner(job, batches):
+  """Returns the `StepRunner` of the job's model and of batches in memory."""
   import tensorflow as tf
 
   from bert_span.pretraining.loss import pretraining_loss_fn, with_batch_weights
   from bert_span.training.optimizer import BertAdamW
   from bert_span.training.options import TrainOptions
   from bert_span.training.step import TrainStep
+  from bert_span.training.step_runner import StepRunner
 
-  optimizer = BertAdamW(1e-4)
-  optimizer.build(job.model.trainable_variables)
+  optimizer, variables = BertAdamW(1e-4), job.model.trainable_variables
+  optimizer.build(variables)
   options = TrainOptions(train_batch_size=_BATCH_SIZE.value)
-  step = TrainStep(job.model, pretraining_loss_fn(1.0), optimizer, options)
-  return tf.function(lambda batch: step(with_batch_weights(batch)))
+  loss_fn = pretraining_loss_fn(1.0)
+  step = TrainStep(job.model, variables, loss_fn, optimizer, options)
+  counter = tf.Variable(0, dtype=tf.int64)
+  strategy = tf.distribute.get_strategy()
+  return StepRunner(strategy, step, counter, batches.map(with_batch_weights))
 
 
 if __name__ == "__main__":

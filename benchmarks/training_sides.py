@@ -49,24 +49,34 @@ def tensorflow_update(side):
   from bert_span.training.optimizer import BertAdamW
   from bert_span.training.options import TrainOptions
   from bert_span.training.step import TrainStep
+  from bert_span.training.step_runner import split_batch
 
   model = random_span_model(random_encoder(side.shape))
   optimizer = BertAdamW(_LEARNING_RATE)
   optimizer.build(model.trainable_variables)
   options = TrainOptions(train_batch_size=side.batch_size, clip_norm=_CLIP_NORM)
   step = TrainStep(
-    model, window_loss_fn(SpanPreprocessor, SpanLoss()), optimizer, options
+    model,
+    model.trainable_variables,
+    window_loss_fn(SpanPreprocessor, SpanLoss()),
+    optimizer,
+    options,
   )
+
+  def update_from(batch):
+    batches, weights = split_batch(batch, num_replicas=1)
+    return step.update_from({n: x[0] for n, x in batches.items()}, weights[0])
+
   # With XLA one function per length, as --jit_compile=on; else one for all.
-  step = tf.function(
-    step,
+  update_from = tf.function(
+    update_from,
     jit_compile=side.is_compiled or None,
     reduce_retracing=not side.is_compiled,
   )
 
   def update(batch):
     with computing_in(model.backbone, side.precision):
-      return float(step(batch)["loss"])
+      return float(update_from(batch)["loss"])
 
   return update
 

@@ -32,9 +32,9 @@ pretraining_flags.define_masked_text_flags()
 def run(argv):
   text_options = pretraining_flags.masked_text()
   program.import_tensorflow()
-  from bert_span.jobs import create_pretraining_data
+  from bert_span.jobs import inspect_masking
 
-  create_pretraining_data.inspect_masking(
+  inspect_masking.inspect_masking(
     _EPOCH.value, _MAX_SEQUENCES.value, _OUTPUT_FILE.value, **text_options
   )
 

@@ -30,6 +30,13 @@ _USER_ERRORS = (
 )
 
 
+# Flags that only bert_span 0.1.0 has -> what its run.flags holds without use.
+_DROPPED_FLAGS = {
+  "objective": "--objective=masking",
+  "ema_momentum": "--ema_momentum=0.0",
+}
+
+
 def entry_point(main=None, **options):
   """Decorates a function of argv: a call without it is `run_program`."""
   if main is None:
@@ -63,10 +70,12 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
 
   def parse_flags(argv):
     try:
-      return flags.FLAGS(argv, known_only=foreign_flags)
+      return flags.FLAGS(_known_words(argv), known_only=foreign_flags)
     except (flags.Error, UnicodeError) as error:
       if isinstance(error, UnicodeError):
         error = f"the file of --flagfile is not UTF-8 ({error}). Convert it."
+      elif getattr(error, "flagname", None) in _DROPPED_FLAGS:
+        error = f"{error}, which only bert_span 0.1.0 has. Leave it out."
       remedy = "Pass --helpshort or --helpfull to see help on flags."
       print(f"FATAL Flags parsing error: {error}\n{remedy}", file=sys.stderr)
       sys.exit(1)
@@ -98,6 +107,13 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
     # The machine is about to go, and TensorFlow takes seconds to unload.
     sys.stderr.flush()
     os._exit(ended.code)
+
+
+def _known_words(argv):
+  """Returns argv with the lines of --flagfile, less unused dropped flags."""
+  words = flags.FLAGS.read_flags_from_files(argv[1:], force_gnu=False)
+  unused = set(_DROPPED_FLAGS.values()).difference(argv)
+  return [argv[0], *(word for word in words if word not in unused)]
 
 
 def import_tensorflow():

@@ -32,6 +32,7 @@ from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.optimizer import BertAdamW, is_decayed
 from bert_span.training.options import TrainOptions
 from bert_span.training.step import TrainStep
+from bert_span.training.step_runner import StepRunner
 
 _INPUTS = {
   "token_ids": "input_ids",
@@ -191,20 +192,21 @@ def _train(model, schedule, windows, batches):
   """Trains on `batches`, rows of the windows; returns each step's metrics."""
   optimizer = BertAdamW(schedule)
   optimizer.build(model.trainable_variables)
-  step = tf.function(
-    TrainStep(
-      model,
-      window_loss_fn(SpanPreprocessor, SpanLoss()),
-      optimizer,
-      TrainOptions(train_batch_size=batches.shape[1]),
-      unsummed_embeddings=(model.backbone.token_embedding.embeddings.path,),
-    )
+  step = TrainStep(
+    model,
+    model.trainable_variables,
+    window_loss_fn(SpanPreprocessor, SpanLoss()),
+    optimizer,
+    TrainOptions(train_batch_size=batches.shape[1]),
+    unsummed_embeddings=(model.backbone.token_embedding.embeddings.path,),
   )
   names = (*_INPUTS.values(), *_LABELS)
-  return [
-    step({n: tf.constant(windows[n][rows].astype(np.int32)) for n in names})
-    for rows in batches
-  ]
+  dataset = tf.data.Dataset.from_tensor_slices(
+    {name: windows[name][batches].astype(np.int32) for name in names}
+  )
+  counter = tf.Variable(0, dtype=tf.int64)
+  runner = StepRunner(tf.distribute.get_strategy(), step, counter, dataset)
+  return [metrics for _ in batches for metrics in runner.run(1)]
 
 
 def _compare_updates(goldens, name):

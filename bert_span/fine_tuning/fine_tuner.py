@@ -17,6 +17,7 @@ from bert_span.fine_tuning.distillation import (
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.squad.example import NOT_LOCATED, check_located
 from bert_span.storage.log import log_line
+from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
 from bert_span.training.run_folder import locked_folder
@@ -164,13 +165,14 @@ def train_on(
     f"{num_train_steps} steps of {options.train_batch_size} windows, "
     f"{num_warmup_steps} of them warm-up.",
   )
+  schedule = WarmupLinearDecay(
+    options.learning_rate,
+    num_train_steps,
+    num_warmup_steps,
+    steps_ahead=int(options.learning_rate_after_step),
+  )
   optimizer = make_optimizer(
-    options,
-    (num_train_steps, num_warmup_steps, int(options.learning_rate_after_step)),
-    strategy,
-    layer_decay=options.layer_decay,
-    use_ema=options.ema_momentum > 0,
-    ema_momentum=options.ema_momentum,
+    options, schedule, strategy, layer_decay=options.layer_decay
   )
   table = extractor.backbone.token_embedding.embeddings.path
   trainer = Trainer(

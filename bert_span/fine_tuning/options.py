@@ -34,13 +34,6 @@ class FineTuningOptions(TrainOptions):
     above=0.0,
     maximum=1.0,
   )
-  ema_momentum: float = option(
-    0.0,
-    "Momentum per step of a moving average of the weights, which is evaluated "
-    "and saved in their place; 0 keeps none.",
-    minimum=0.0,
-    below=1.0,
-  )
   drop_answerless_windows: bool = option(
     False,
     "Whether training skips windows without the answer of an answerable "

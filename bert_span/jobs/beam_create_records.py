@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from bert_span.beam.counters import count, run_and_count
 from bert_span.beam.shards import start_or_continue
-from bert_span.jobs.create_pretraining_data import open_text
+from bert_span.pretraining.batches import open_text
 from bert_span.pretraining.records import write_records
 from bert_span.pretraining.text_sources import sources_of_worker
 from bert_span.storage.log import log_line
@@ -19,12 +19,12 @@ def write_shards(
   pipeline_options, output_dir, num_shards, dupe_factor, **masked_text
 ):
   """Writes the missing shards of the masked text of `open_text`."""
-  making, sources = open_text(**masked_text)
+  pretraining_input, sources = open_text(**masked_text)
   sources_of_worker(sources, num_shards, 0)  # enough files?
   options = {
     "count": num_shards,
     "sources": list(map(dataclasses.asdict, sources)),
-    "vocabulary": vocabulary_sha256(making.vocabulary),
+    "vocabulary": vocabulary_sha256(pretraining_input.vocabulary),
     "do_lower_case": masked_text["do_lower_case"],
     "max_seq_length": masked_text["max_seq_length"],
     "options": dataclasses.asdict(masked_text["options"]),
@@ -38,8 +38,8 @@ def write_shards(
   missing = [n for n in range(num_shards) if not tf.io.gfile.exists(paths[n])]
 
   def write(shard):
-    copies = making.copies(sources, dupe_factor, num_shards, shard)
-    number = write_records([paths[shard]], copies, making)
+    copies = pretraining_input.copies(sources, dupe_factor, num_shards, shard)
+    number = write_records([paths[shard]], copies, pretraining_input)
     count("records_written", number)
     count("shards_written")
 

@@ -1,95 +1,22 @@
-"""What create_pretraining_data and inspect_masking do: masked text."""
+"""What create_pretraining_data does: writes masked text as TFRecords."""
 
-import itertools
-import json
-
-from bert_span.pretraining.batches import PretrainingInput
-from bert_span.pretraining.masking import MaskedSpan
+from bert_span.pretraining.batches import open_text
 from bert_span.pretraining.records import write_records
-from bert_span.pretraining.text_sources import find_sources
-from bert_span.storage.atomic_file import write_lines
 from bert_span.storage.log import log_line
-from bert_span.text.vocabulary import load_vocabulary
-
-
-def open_text(text, vocab_file, do_lower_case, max_seq_length, options):
-  """`PretrainingInput` and sources, of `TextLocation` and `MaskingOptions`."""
-  making = PretrainingInput(
-    load_vocabulary(vocab_file), do_lower_case, max_seq_length, options
-  )
-  return making, find_sources(text)
 
 
 def write_masked_text(
   output_files, dupe_factor, num_workers, worker, **masked_text
 ):
   """Masks a worker's part of the text of `open_text`; writes it to files."""
-  making, sources = open_text(**masked_text)
-  sequences = making.copies(sources, dupe_factor, num_workers, worker)
-  number = write_records(output_files, sequences, making)
-  length, options = masked_text["max_seq_length"], masked_text["options"]
+  pretraining_input, sources = open_text(**masked_text)
+  sequences = pretraining_input.copies(
+    sources, dupe_factor, num_workers, worker
+  )
+  number = write_records(output_files, sequences, pretraining_input)
   log_line(
     f"{number} sequences ({dupe_factor} copies of each) in "
-    f"{', '.join(output_files)}; read them with --max_seq_length={length} "
-    f"--max_predictions={options.max_predictions}"
+    f"{', '.join(output_files)}; read them with "
+    f"--max_seq_length={pretraining_input.max_seq_length} "
+    f"--max_predictions={pretraining_input.masking.max_predictions}"
   )
-
-
-def inspect_masking(epoch, max_sequences, output_file, **masked_text):
-  """Shows every sequence of the text of `open_text`, spans and boundaries."""
-  making, sources = open_text(**masked_text)
-  sequences = itertools.islice(making.sequences(sources, epoch), max_sequences)
-  if output_file:
-    write_lines(output_file, map(json.dumps, map(_masked_row, sequences)))
-    return
-  for number, masked in enumerate(sequences):
-    lines = masked_lines(masked, making.vocabulary, masked_text["options"])
-    print(f"Sequence {number}: " + "\n".join(lines) + "\n", flush=True)
-
-
-def _masked_row(masked):
-  """A `MaskedSequence` as JSON values, with positions from [CLS]."""
-  names = MaskedSpan._fields[2:]  # those after token_start and token_end
-  return {
-    "input_ids": masked.original_ids.tolist(),
-    "masked_input_ids": masked.input_ids.tolist(),
-    "spans": [
-      {"span": span[:2], **dict(zip(names, span[2:], strict=True))}
-      for span in masked.spans
-    ],
-    # Positions of each, and of its answer's first and last token.
-    "questions": [list(map(int, question)) for question in masked.questions],
-  }
-
-
-def masked_lines(masked, vocabulary, options):
-  """A `MaskedSequence` as the lines that inspect_masking prints."""
-  before = [vocabulary[i] for i in masked.original_ids]
-  after = [vocabulary[i] for i in masked.input_ids]
-  marked = list(before)
-  for span in masked.spans:
-    marked[span.token_start] = "{" + marked[span.token_start]
-    marked[span.token_end] += "}"
-  num_masked = sum(s.token_end - s.token_start + 1 for s in masked.spans)
-  lines = [
-    f"{len(before)} WordPieces, {num_masked} masked of a budget of "
-    f"{options.budget(len(before) - 2)}",
-    " ".join(marked),
-  ]
-  for span in masked.spans:
-    part = slice(span.token_start, span.token_end + 1)
-    place = f"{span.token_start}-{span.token_end}"
-    words = f"{span.word_count} word{'s' if span.word_count > 1 else ''}"
-    left, right = (
-      "none (edge)" if position is None else f"{before[position]} ({position})"
-      for position in (span.left_boundary, span.right_boundary)
-    )
-    lines += [
-      f"  {place}: {' '.join(before[part])} -> {' '.join(after[part])}",
-      f"  {' ' * len(place)}  {words}, {span.decision}, between {left} and "
-      f"{right}",
-    ]
-  for place, first, last in masked.questions:
-    answer = " ".join(after[first : last + 1])
-    lines.append(f"  {place}: [QUESTION], answered at {first}-{last}: {answer}")
-  return lines

@@ -43,7 +43,7 @@ class DevicePlan(NamedTuple):
 
 
 def plan_devices(options, memory_gb=None):
-  """The `DevicePlan` of a training, without waiting for workers or a TPU."""
+  """Returns a `DevicePlan` without waiting for workers or a TPU."""
   gpus = tf.config.list_physical_devices("GPU")
   name = choose_strategy(options, len(gpus))
   memory_bytes = int(memory_gb * 1e9) if memory_gb else None
@@ -57,7 +57,7 @@ def plan_devices(options, memory_gb=None):
     details = tf.config.experimental.get_device_details(gpus[0])
     device = f"GPU ({details.get('device_name', 'unknown')})"
     # What TensorFlow may allocate on the first GPU.
-    found = next(
+    available_bytes = next(
       device.memory_limit
       for device in device_lib.list_local_devices()
       if device.device_type == "GPU"
@@ -65,9 +65,9 @@ def plan_devices(options, memory_gb=None):
   else:
     device = f"CPU ({os.cpu_count()} cores)"
     # The replicas of one CPU share its memory.
-    found = _host_bytes() // here
+    available_bytes = _host_bytes() // here
   description = f"{replicas} x {device} ({name})"
-  return DevicePlan(description, replicas, memory_bytes or found)
+  return DevicePlan(description, replicas, memory_bytes or available_bytes)
 
 
 def fine_tuning_lines(extractor, training_set, options, output_dir, plan):
@@ -150,12 +150,15 @@ def memory_lines(model, loss_fn, batch, options, plan):
 def measure_step(model, loss_fn, batch, options):
   """Makes one step on this machine's device; returns its `peak_bytes`."""
   optimizer = BertAdamW(0.0)  # Changes no weight.
-  optimizer.build(model.trainable_variables)
+  variables = model.trainable_variables
+  optimizer.build(variables)
   strategy = tf.distribute.get_strategy()
   # Of one length, as the batches of a training with a fixed length are.
   dataset = tf.data.Dataset.from_tensors(batch)
   compiles = compiles_steps(options.execution, strategy, dataset)
-  step = TrainStep(model, loss_fn, optimizer, options, jit_compile=compiles)
+  step = TrainStep(
+    model, variables, loss_fn, optimizer, options, jit_compile=compiles
+  )
   counter = tf.Variable(0, dtype=tf.int64)
   StepRunner(strategy, step, counter, dataset).run(1)
   return peak_bytes()
@@ -203,7 +206,7 @@ def _lengths_line(lengths):
 
 
 def _padding_line(lengths, batches, options, most):
-  """The share of padding, in buckets and at max_seq_length."""
+  """Returns the share of padding, in buckets and at max_seq_length."""
 
   def padding(padded):
     # The first epoch's batches may lack long windows.

@@ -58,7 +58,7 @@ class PretrainingRun(PretrainingRunOptions, RunOptions):
   eval_text: TextLocation | None = None  # held out
 
   def texts(self):
-    """The sources to train on and those to score on, [] if not needed."""
+    """Returns the sources to train on and to score on, [] if not needed."""
     text = find_sources(self.text) if self.do_train else []
     needs_eval_text = self.do_eval or self.selection
     eval_text = find_sources(self.eval_text) if needs_eval_text else []
@@ -101,7 +101,7 @@ def print_dry_run(run, memory_gb=None):
 
 
 def trained_source(output_dir):
-  """The `EncoderSource` of the model that an earlier call trained, or None."""
+  """Returns the `EncoderSource` of an earlier call's model, or None."""
   directory = os.path.join(output_dir, MODEL_DIRECTORY)
   has_model = tf.io.gfile.isdir(directory)
   return EncoderSource(preset=directory) if has_model else None
@@ -121,9 +121,7 @@ class PretrainingJob:
         raise ValueError(
           f"{loaded.description} is {architecture}. Give a BERT to pre-train."
         )
-      self.model = PretrainingModel(
-        loaded.backbone, run.options.span_boundary, run.masking.objective
-      )
+      self.model = PretrainingModel(loaded.backbone, run.options.span_boundary)
     self._initial_weights = run.source.weights_digest(loaded)
     vocabulary = loaded.vocabulary(run.source.vocab_file)
     lower_case = run.source.lower_case(loaded)
@@ -131,7 +129,6 @@ class PretrainingJob:
     self.input = PretrainingInput(
       vocabulary, lower_case, run.max_seq_length, run.masking
     )
-    self._trained = self.model, vocabulary, lower_case
     filled = self._assign_heads(run.source, loaded.description)
     log_line(
       f"Starting from {loaded.description}, heads of it: "
@@ -177,9 +174,10 @@ class PretrainingJob:
   def export(self):
     """Writes the model for the original and for Hugging Face."""
     writers = model_files.write_tf1, model_files.write_huggingface
+    lower_case = self.input.lower_case
     for name, write in zip(_DIRECTORIES[1:], writers, strict=True):
       with atomic_file.replaced_directory(self.run.path(name)) as unfinished:
-        write(unfinished, *self._trained)
+        write(unfinished, self.model, self.input.vocabulary, lower_case)
       log_line(f"Exported to {self.run.path(name)}")
 
   def evaluate(self, text):
@@ -195,7 +193,7 @@ class PretrainingJob:
     print(json.dumps(scores))
 
   def _selection(self, text, termination):
-    """The `ModelSelection` that scores the model during its training."""
+    """Returns the `ModelSelection` that scores the model in training."""
     run, evaluate = self.run, make_evaluate(self.model)
 
     def metrics():
@@ -226,7 +224,9 @@ class PretrainingJob:
     with atomic_file.replaced_directory(
       directory, last=[SELECTION_FILE]
     ) as unfinished:
-      model_files.write_model(unfinished, *self._trained)
+      model_files.write_model(
+        unfinished, self.model, self.input.vocabulary, self.input.lower_case
+      )
       write_selection(unfinished, selection)
 
   def _assign_heads(self, source, description):

@@ -84,7 +84,7 @@ class EncoderConfig(CheckedOptions):
 
 
 def read_bert_config(path):
-  """The `EncoderConfig` of the original's bert_config.json.
+  """Returns the `EncoderConfig` of the original's bert_config.json.
 
   As in its BertConfig, missing keys have defaults and unknown ones are ignored.
   """
@@ -95,7 +95,7 @@ def read_bert_config(path):
 
 
 def huggingface_config(values, path):
-  """The `EncoderConfig` of the values in a Hugging Face config.json."""
+  """Returns the `EncoderConfig` of the values in a Hugging Face config.json."""
   name = values.get("model_type")
   if name not in ARCHITECTURES:
     raise ValueError(
@@ -110,8 +110,8 @@ def huggingface_config(values, path):
 
 
 def parse_config(values, path, keys):
-  """The `EncoderConfig` of a file's JSON object; keys: by field, if others."""
-  found, key = {}, ""
+  """Returns the `EncoderConfig` of a JSON object; keys: its names by field."""
+  settings, key = {}, ""
   try:
     for field in dataclasses.fields(EncoderConfig):
       key = keys.get(field.name, field.name)
@@ -125,9 +125,9 @@ def parse_config(values, path, keys):
         if value is None and field.name.endswith("dropout"):
           value = 0.0  # As the original's dropout().
         check_option(field, value)
-        found[field.name] = value
+        settings[field.name] = value
     key = "sizes"
-    return EncoderConfig(**found)
+    return EncoderConfig(**settings)
   except ValueError as error:
     raise ValueError(f"{path}: {key}: {error}. Correct it.") from error
 
@@ -174,7 +174,7 @@ def build_encoder(config, dtype=None):
 
 
 def encoder_config(backbone):
-  """The `EncoderConfig` that describes a backbone."""
+  """Returns the `EncoderConfig` that describes a backbone."""
   architecture = architecture_of(backbone)
   sizes = {
     name: getattr(backbone, argument)
@@ -193,7 +193,7 @@ def encoder_config(backbone):
 
 
 def encode(backbone, inputs):
-  """The vectors of tokens, [batch, seq_length, hidden], for a head."""
+  """Returns the vectors of tokens, [batch, seq_length, hidden]."""
   outputs = backbone({name: inputs[name] for name in backbone.input})
   return outputs["sequence_output"] if isinstance(outputs, dict) else outputs
 

@@ -35,10 +35,14 @@ def computing_in(backbone, precision):
 def recomputing_layers(backbone, recomputes=True):
   """Makes an encoder keep only the inputs of its layers (checkpointing).
 
-  Of about 34 vectors of the hidden size a position, and for attention 5 numbers
-  a head and pair of positions, one vector a position is kept. The backward pass
-  computes the rest a second time, for about a third more work, with the same
-  dropout masks. Values and gradients do not change.
+  Normally a layer keeps about 34 vectors per token and 5 numbers per head and
+  token pair; here one vector per token. The backward pass computes the rest a
+  second time, for about a third more work, with the same dropout masks. Values
+  and gradients do not change.
+
+  keras.RematScope does not do: it takes no keyword arguments within a
+  tf.function, such as padding_mask, and draws other dropout masks in the
+  backward pass (Keras 3.15).
   """
   layers = backbone.transformer_layers if recomputes else []
   for layer in layers:
@@ -51,7 +55,7 @@ def recomputing_layers(backbone, recomputes=True):
 
 
 def _recomputed(layer):
-  """The call method of a transformer layer, recomputed in training."""
+  """Returns the call method of a transformer layer, recomputed in training."""
   plain_call = layer.call
   weights = layer.trainable_variables
   generators = [

@@ -5,8 +5,26 @@ import keras
 from bert_span.modeling.tags import NUM_TAGS
 
 
+class Float32Layer(keras.layers.Layer):
+  """A layer that computes in float32, whatever Keras' global policy is."""
+
+  def __init__(self, dtype="float32", **kwargs):
+    super().__init__(dtype=float32_policy(dtype, type(self).__name__), **kwargs)
+
+
+def float32_policy(dtype, owner):
+  """Returns the policy float32, also for None; refuses any other."""
+  policy = keras.dtype_policies.get(dtype or "float32")
+  if policy.name != "float32":
+    raise ValueError(
+      f"{owner} must compute in float32. Leave dtype out, or give the encoder "
+      f"the other precision. Received: dtype={policy.name!r}"
+    )
+  return policy
+
+
 @keras.saving.register_keras_serializable(package="bert_span")
-class SpanHead(keras.layers.Layer):
+class SpanHead(Float32Layer):
   """Scores every position as the start and as the end of the answer.
 
   start_logits[i] = S . T_i and end_logits[i] = E . T_i for the encoder's
@@ -28,7 +46,7 @@ class SpanHead(keras.layers.Layer):
   """
 
   def __init__(self, use_bias=True, name="span_head", **kwargs):
-    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
+    super().__init__(name=name, **kwargs)
     self.use_bias = use_bias
     self.kernel = self.bias = None
 
@@ -53,7 +71,7 @@ class SpanHead(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
-class BioHead(keras.layers.Layer):
+class BioHead(Float32Layer):
   """Tags every position as B, I or O: p_i = softmax(W h_i + b).
 
   B is the first token of a span of the answer, I another token of it, O a token
@@ -68,7 +86,7 @@ class BioHead(keras.layers.Layer):
   """
 
   def __init__(self, name="tag_head", **kwargs):
-    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
+    super().__init__(name=name, **kwargs)
     self.kernel = self.bias = None
 
   def build(self, input_shape):

@@ -19,6 +19,13 @@ REQUIRED = dataclasses.MISSING
 # The greatest whole number of an option without a maximum: TensorFlow's sizes
 # and positions are int32.
 INT32_MAX = 2**31 - 1
+# Options that bert_span 0.1.0 saved and that are gone, with the values that
+# changed nothing. Keras saves an ema_momentum, 0.99, even if it is not used.
+_DROPPED = {
+  "objective": ("masking",),  # of pre-training
+  "use_ema": (False,),
+  "ema_momentum": (0.0, 0.99),
+}
 _BOUNDS = (
   ("minimum", "of at least", operator.ge),
   ("maximum", "of at most", operator.le),
@@ -128,7 +135,10 @@ def differences(before, now, prefix=""):
   changes = []
   for key in sorted({*before, *now}):
     old, new = before.get(key, "absent"), now.get(key, "absent")
-    if isinstance(old, dict) and isinstance(new, dict):
+    if key in _DROPPED and key not in now:
+      if old not in _DROPPED[key]:
+        changes.append(f"{prefix}{key} was {old!r}: bert_span 0.1.0 has it")
+    elif isinstance(old, dict) and isinstance(new, dict):
       changes += differences(old, new, f"{prefix}{key}.")
     elif old != new:
       changes.append(f"{prefix}{key} was {old!r}, is now {new!r}")

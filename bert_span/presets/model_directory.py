@@ -12,7 +12,7 @@ import numpy as np
 
 from bert_span.modeling import encoder
 from bert_span.modeling.architectures import ARCHITECTURES
-from bert_span.modeling.keras_internals import preset_file, weights_undrawn
+from bert_span.modeling.keras_internals import preset_file
 from bert_span.presets import span_config
 from bert_span.presets.encoder_weights import original_weights
 from bert_span.presets.huggingface import read_tensors
@@ -198,8 +198,7 @@ def load_backbone(directory):
       raise ValueError(
         f"it holds {found:,} floating-point numbers, the encoder {expected:,}"
       )
-    with weights_undrawn():
-      backbone = encoder.build_encoder(config)
+    backbone = encoder.build_encoder(config)
     backbone.load_weights(weights_path)
   # h5py and Keras raise many types for damaged files.
   except Exception as error:

@@ -22,11 +22,13 @@ from bert_span.pretraining.block_stream import (
 )
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.pretraining.records import RecordBatches
-from bert_span.pretraining.recurring_spans import RecurringSpanMasker
-from bert_span.pretraining.text_sources import sources_of_worker
+from bert_span.pretraining.text_sources import (
+  find_sources,
+  sources_of_worker,
+)
 from bert_span.storage.record_files import is_record_file
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import vocabulary_sha256
+from bert_span.text.vocabulary import load_vocabulary, vocabulary_sha256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,28 +44,19 @@ class PretrainingInput:
   @functools.cached_property
   def mask(self):
     """A function of (token_ids, epoch, number) to a `MaskedSequence`."""
-    arguments = self.vocabulary, self.masking
-    if self.masking.objective == "masking":
-      return masking.SequenceMasker(*arguments)
-    recurring = RecurringSpanMasker(*arguments)
-    if self.masking.objective == "rss":
-      return recurring
-    maskers = masking.SequenceMasker(*arguments), recurring
-    # Each epoch has both kinds, and each text is of the other kind in the next.
-    return lambda ids, epoch, number: maskers[(epoch + number) % 2](
-      ids, epoch, number
-    )
+    return masking.SequenceMasker(self.vocabulary, self.masking)
 
   @property
   def row_lengths(self):
+    """WordPieces or targets in a row of each array of a batch."""
     lengths = dict.fromkeys(masking.SEQUENCE_KEYS, self.max_seq_length)
     return {
       key: lengths.get(key, self.masking.max_predictions)
-      for key in masking.batch_keys(self.masking.objective)
+      for key in masking.BATCH_KEYS
     }
 
   def arrays(self, sequences):
-    """A batch of `MaskedSequence`s, a dict of int32 [batch, row length]."""
+    """Returns a batch of `MaskedSequence`s: int32 [batch, row length]."""
     return masking.masked_arrays(sequences, self.row_lengths)
 
   def stream(self, sources, seed=None):
@@ -84,10 +77,10 @@ class PretrainingInput:
 
   def copies(self, sources, count, num_workers=1, worker=0):
     """Yields the sequences of a worker out of the sources of all workers."""
-    own = sources_of_worker(sources, num_workers, worker)
+    worker_sources = sources_of_worker(sources, num_workers, worker)
     for copy in range(count):
       # Every copy and every worker draws other masks.
-      yield from self.sequences(own, copy * num_workers + worker)
+      yield from self.sequences(worker_sources, copy * num_workers + worker)
 
   def training_batches(self, sources, batch_size, places_path=None):
     """Endless batches of text or records; places_path: see `ChunkPlaces`."""
@@ -115,8 +108,25 @@ class PretrainingInput:
     }
 
 
+def open_text(text, vocab_file, do_lower_case, max_seq_length, options):
+  """Returns the `PretrainingInput` and the sources of text to mask.
+
+  Args:
+    text: `TextLocation`.
+    vocab_file: path of vocab.txt.
+    do_lower_case: whether the vocabulary is lower-cased.
+    max_seq_length: WordPieces of a sequence, [CLS] and [SEP] included.
+    options: `MaskingOptions` with max_predictions.
+  """
+  vocabulary = load_vocabulary(vocab_file)
+  pretraining_input = PretrainingInput(
+    vocabulary, do_lower_case, max_seq_length, options
+  )
+  return pretraining_input, find_sources(text)
+
+
 def are_records(sources):
-  """Whether sources hold masked text; raises ValueError if only some do."""
+  """Returns whether sources hold masked text; refuses if only some do."""
   records = {is_record_file(source.path) for source in sources}
   if len(records) > 1:
     raise ValueError(
@@ -133,9 +143,10 @@ def _size(path):
 class TextBatches:
   """An endless stream of training batches that a `PretrainingInput` makes."""
 
-  def __init__(self, making, sources, batch_size, places):
-    self._making = making
-    self._stream = making.stream(sources, making.masking.seed)
+  def __init__(self, pretraining_input, sources, batch_size, places):
+    self._input = pretraining_input
+    self._seed = pretraining_input.masking.seed
+    self._stream = pretraining_input.stream(sources, self._seed)
     self._batch_size = batch_size
     self._places = places
     self._failure = None
@@ -145,8 +156,8 @@ class TextBatches:
     self._blocks = self._next_step = None
 
   def dataset(self, first_step):
-    """The batches of `PretrainingInput.arrays` from one step on, endless."""
-    lengths = self._making.row_lengths
+    """Returns endless batches of `PretrainingInput.arrays` from a step on."""
+    lengths = self._input.row_lengths
 
     # Not Dataset.from_generator: see length_buckets.py.
     def batch_of(step):
@@ -165,7 +176,7 @@ class TextBatches:
     return self._failure or error
 
   def _batch_arrays(self, step):
-    """The arrays of a batch, in the order of `row_lengths`."""
+    """Returns the arrays of a batch, in the order of `row_lengths`."""
     try:
       with self._lock:  # Several iterators may run.
         if step != self._next_step:  # Another iterator, or the first one.
@@ -173,9 +184,9 @@ class TextBatches:
         self._next_step = step + 1
         blocks = list(itertools.islice(self._blocks, self._batch_size))
       sequences = [
-        self._making.mask(ids, at.epoch, at.block) for at, ids in blocks
+        self._input.mask(ids, place.epoch, place.block) for place, ids in blocks
       ]
-      return list(self._making.arrays(sequences).values())
+      return list(self._input.arrays(sequences).values())
     except Exception as error:
       self._failure = error
       raise
@@ -183,13 +194,13 @@ class TextBatches:
   def _blocks_from(self, first):
     """Yields the blocks of the shuffled stream from a number on."""
     chunks = self._stream.chunks(self._places.last_before(first))
-    coming = self._executor.submit(next, chunks)
+    next_chunk = self._executor.submit(next, chunks)
     while True:
-      chunk = coming.result()
-      coming = self._executor.submit(next, chunks)
+      chunk = next_chunk.result()
+      next_chunk = self._executor.submit(next, chunks)
       place, _ = chunk[0]
       self._places.note(place)
-      seed = [self._making.masking.seed, place.epoch, place.block]
+      seed = [self._seed, place.epoch, place.block]
       order = np.random.default_rng(seed).permutation(len(chunk))
       for index in order[max(0, first - place.stream_block) :].tolist():
         yield chunk[index]

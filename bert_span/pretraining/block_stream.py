@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from bert_span.options.fields import differences
 from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.storage.files import encodable, read_json_object
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -71,9 +72,12 @@ class BlockStream:
         document_ids = (ids for _, ids in rows)
         blocks = pack_sentences(document_ids, room, continues)
         for index, ids in enumerate(blocks):
-          found = number, document, index
-          if found >= place[3:]:
-            yield BlockPlace(stream_block, place.epoch, block, *found), ids
+          within_epoch = number, document, index
+          if within_epoch >= place[3:]:
+            yield (
+              BlockPlace(stream_block, place.epoch, block, *within_epoch),
+              ids,
+            )
             stream_block, block = stream_block + 1, block + 1
     if not block:
       names = ", ".join(source.path for source in self.sources[:3])
@@ -129,7 +133,7 @@ def pack_sentences(sentences, room, continues):
 
 
 def continuation_table(vocabulary):
-  """Whether each id continues a word, as "##ing" does: bool [vocab]."""
+  """Returns whether each id continues a word, as "##ing" does: bool [vocab]."""
   return np.array(
     [token.startswith("##") and token != "##" for token in vocabulary]
   )
@@ -149,8 +153,8 @@ def word_starts(token_ids, continues):
 class ChunkPlaces:
   """The places where chunks start, in a file beside the checkpoints.
 
-  `path` None stores nothing. `key` is a JSON value that the places depend on: a
-  damaged file, or one with another key, is replaced.
+  `path` None stores nothing. `key` is a dict of JSON values that the places
+  depend on: a damaged file, or one with another key, is replaced.
   """
 
   def __init__(self, path, key):
@@ -158,7 +162,7 @@ class ChunkPlaces:
     if path is not None and tf.io.gfile.exists(path):
       with contextlib.suppress(ValueError):
         stored = read_json_object(path)
-        if stored.get("key") == self._key:
+        if not differences(stored.get("key", {}), self._key):
           self._places = [BlockPlace(*place) for place in stored["places"]]
 
   def note(self, place):
@@ -171,6 +175,6 @@ class ChunkPlaces:
       write_text_atomically(self._path, json.dumps(stored) + "\n")
 
   def last_before(self, stream_block):
-    """The last place at or before a block; the stream's start if none is."""
+    """Returns the last place at or before a block, or the start."""
     places = [p for p in self._places if p.stream_block <= stream_block]
     return max(places, default=BlockPlace())

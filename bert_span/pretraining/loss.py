@@ -1,28 +1,23 @@
-"""The loss of pre-training: masked tokens, span boundaries, recurring spans.
+"""The loss of pre-training: masked tokens and span boundaries.
 
     L = mean over masked tokens of -log P(x_i | vector at i)
       + w * mean over span tokens of -log P(x_i | y_i)
-      + mean over questions of -log P(start | question) - log P(end | question)
 
 where y_i is computed from the span's boundaries. Each mean is over all its
 targets in the batch, even if devices hold different numbers of them. A term
 without a head is left out.
 
-Source: Joshi et al. 2020 (SpanBERT), section 3.2; Ram et al. 2021, section 3.
+Source: Joshi et al. 2020 (SpanBERT), section 3.2.
 """
 
 from keras import ops
 
 # Objective -> the key of a batch that is above 0 where it has a target.
-OBJECTIVES = {
-  "mlm": "masked_positions",
-  "sbo": "sbo_positions",
-  "rss": "questions",
-}
+OBJECTIVES = {"mlm": "masked_positions", "sbo": "sbo_positions"}
 
 
 def pretraining_loss_fn(sbo_weight):
-  """A `loss_fn` of `TrainStep` for batches of `with_batch_weights`, in nats.
+  """Returns a `loss_fn` in nats for batches of `with_batch_weights`.
 
   The sum of its losses, divided by the number of sequences, is L.
   """
@@ -40,7 +35,7 @@ def pretraining_loss_fn(sbo_weight):
 
 
 def model_inputs(batch):
-  """The arrays of a batch by the names of a `PretrainingModel`'s inputs."""
+  """Returns a batch by the names of a `PretrainingModel`'s inputs."""
   ids, mask = batch["input_ids"], batch["input_mask"]
   return {**batch, "token_ids": ids, "padding_mask": mask}
 
@@ -52,8 +47,6 @@ def with_batch_weights(batch):
   """
   batch = dict(batch)
   for name, key in OBJECTIVES.items():
-    if key not in batch:
-      continue
     weights = ops.cast(batch[key] > 0, "float32")
     num_targets = ops.maximum(ops.sum(weights), 1.0)
     batch_size = ops.cast(ops.shape(weights)[0], "float32")
@@ -62,17 +55,14 @@ def with_batch_weights(batch):
 
 
 def prediction_sums(logits, batch):
-  """Sums of losses, correct predictions and targets over a batch, as scalars.
-
-  A question is correct by start and end.
-  """
+  """Sums of losses, correct predictions and targets over a batch: scalars."""
   sums = {}
   for name, losses in target_losses(logits, batch).items():
     weights = ops.cast(batch[OBJECTIVES[name]] > 0, "float32")
-    is_correct = 1.0
-    for scores, labels in _scores_and_labels(name, logits, batch):
-      best = ops.cast(ops.argmax(scores, axis=-1), "int32")
-      is_correct *= ops.cast(best == labels, "float32")
+    best = ops.argmax(logits[f"{name}_logits"], axis=-1)
+    is_correct = ops.cast(
+      ops.cast(best, "int32") == batch["masked_ids"], "float32"
+    )
     sums[f"{name}_loss"] = ops.sum(losses * weights)
     sums[f"{name}_correct"] = ops.sum(is_correct * weights)
     sums[f"{name}_targets"] = ops.sum(weights)
@@ -80,22 +70,13 @@ def prediction_sums(logits, batch):
 
 
 def target_losses(logits, batch):
-  """The cross-entropies, float32 [batch, targets] in nats, by objective."""
+  """Returns cross-entropies, float32 [batch, targets], by objective."""
   return {
-    name: sum(
-      ops.sparse_categorical_crossentropy(
-        labels, ops.cast(scores, "float32"), from_logits=True
-      )
-      for scores, labels in _scores_and_labels(name, logits, batch)
+    name: ops.sparse_categorical_crossentropy(
+      batch["masked_ids"],
+      ops.cast(logits[f"{name}_logits"], "float32"),
+      from_logits=True,
     )
     for name in OBJECTIVES
     if f"{name}_logits" in logits
   }
-
-
-def _scores_and_labels(name, logits, batch):
-  """Pairs of logits [batch, targets, classes] and labels [batch, targets]."""
-  if name == "rss":
-    starts, ends = ops.unstack(logits["rss_logits"], axis=-1)
-    return (starts, batch["answer_starts"]), (ends, batch["answer_ends"])
-  return ((logits[f"{name}_logits"], batch["masked_ids"]),)

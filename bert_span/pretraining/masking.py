@@ -26,9 +26,6 @@ targets], padded with 0:
   sbo_rights         position of the token to the right of the span
   sbo_positions      place of the token within the span, from 1; 0 if the span
                      boundary objective (SBO) does not predict it
-  questions          positions of the [QUESTION] tokens (recurring_spans.py)
-  answer_starts      position of the answer's first token
-  answer_ends        position of the answer's last token
 
 Source: Joshi et al. 2020 (SpanBERT), section 3.1.
 """
@@ -54,9 +51,11 @@ _MAX_BOUNDARY_TARGETS = 15
 # is uniform over the possible ones.
 _BLIND_TRIES = 8
 SEQUENCE_KEYS = ("input_ids", "input_mask")
-_SBO_KEYS = ("sbo_lefts", "sbo_rights", "sbo_positions")
-_TARGET_KEYS = ("masked_positions", "masked_ids", *_SBO_KEYS)
-_QUESTION_KEYS = ("questions", "answer_starts", "answer_ends")
+_TARGET_KEYS = (
+  *("masked_positions", "masked_ids"),
+  *("sbo_lefts", "sbo_rights", "sbo_positions"),
+)
+BATCH_KEYS = (*SEQUENCE_KEYS, *_TARGET_KEYS)
 
 
 class MaskedSpan(NamedTuple):
@@ -83,8 +82,6 @@ class MaskedSequence:
   original_ids: np.ndarray  # int32 [seq_length]
   input_ids: np.ndarray  # int32 [seq_length], after masking
   spans: tuple  # of `MaskedSpan`, by position
-  # Positions of a [QUESTION] and of its answer's first and last token.
-  questions: tuple = ()
 
 
 class SequenceMasker:
@@ -107,7 +104,7 @@ class SequenceMasker:
     self._thresholds = length_thresholds(options.masking)
 
   def __call__(self, token_ids, epoch, number):
-    """The `MaskedSequence` of int32 [tokens], at least one, none special.
+    """Masks int32 [tokens], at least one, none special: `MaskedSequence`.
 
     `epoch` and `number`, of the text within the epoch, count from 0.
     """
@@ -159,7 +156,7 @@ class SequenceMasker:
 
 
 def uniform_draws(entropy):
-  """A function whose calls give uniform numbers in [0, 1), fixed by ints."""
+  """Returns a function that draws in [0, 1), determined by ints."""
   # NumPy changes neither PCG64 nor its conversion to floats between versions.
   generator = np.random.Generator(np.random.PCG64(entropy))
   draws = (generator.random(64).tolist() for _ in itertools.count())
@@ -235,16 +232,8 @@ def _place(length, word_sizes, masked, left, uniform):
   return 0, 0
 
 
-def batch_keys(objective):
-  return (
-    *SEQUENCE_KEYS,
-    *(_TARGET_KEYS if objective != "rss" else ()),
-    *(_QUESTION_KEYS if objective != "masking" else ()),
-  )
-
-
 def masked_arrays(sequences, lengths):
-  """The `MaskedSequence`s as a dict of int32 arrays, see the module.
+  """Returns the `MaskedSequence`s as a dict of int32 arrays, see the module.
 
   The span boundary objective has no targets in a span that touches the edge of
   the text, and none after a span's first 15 tokens.
@@ -253,13 +242,6 @@ def masked_arrays(sequences, lengths):
     key: np.zeros((len(sequences), length), np.int32)
     for key, length in lengths.items()
   }
-
-  def fill(row, keys, targets):
-    table = np.array(targets, np.int32).reshape(-1, len(keys))
-    for key, values in zip(keys, table.T, strict=True):
-      if key in batch:
-        batch[key][row, : len(values)] = values
-
   for row, masked in enumerate(sequences):
     length = len(masked.input_ids)
     batch["input_ids"][row, :length] = masked.input_ids
@@ -272,6 +254,7 @@ def masked_arrays(sequences, lengths):
         if left and right and position - left <= _MAX_BOUNDARY_TARGETS:
           boundary = (left, right, position - left)
         targets.append((position, masked.original_ids[position], *boundary))
-    fill(row, _TARGET_KEYS, targets)
-    fill(row, _QUESTION_KEYS, masked.questions)
+    table = np.array(targets, np.int32).reshape(-1, len(_TARGET_KEYS))
+    for key, values in zip(_TARGET_KEYS, table.T, strict=True):
+      batch[key][row, : len(values)] = values
   return batch

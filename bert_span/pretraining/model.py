@@ -7,47 +7,42 @@ the span boundary head needs as well.
 import keras
 from keras import ops
 
-_PADDING_LOGIT = -1e9
+from bert_span.modeling.heads import Float32Layer, float32_policy
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class PretrainingModel(keras.Model):
-  """Scores of all tokens at masked positions, and of spans for questions.
+  """Scores of all tokens of the vocabulary at masked positions.
 
-  `backbone` is a keras_hub.models.BertBackbone. A head that the `objective`
-  ("masking", "rss" or "both") does not train is None, as is
-  `span_boundary_head` without `span_boundary`.
+  `backbone` is a keras_hub.models.BertBackbone. Without `span_boundary` the
+  model has no `span_boundary_head`, None.
 
   It is called with a dict of int32 tensors: token_ids and padding_mask [batch,
   seq_length], and for the heads masked_positions; sbo_lefts, sbo_rights and
-  sbo_positions; questions, each [batch, targets]. All segment ids are 0. It
-  returns a dict of mlm_logits and sbo_logits, float32 [batch, targets, vocab],
-  and rss_logits, float32 [batch, targets, seq_length, 2], of the heads it has.
+  sbo_positions, each [batch, targets]. All segment ids are 0. It returns a dict
+  of mlm_logits and sbo_logits, float32 [batch, targets, vocab], of the heads it
+  has.
   """
 
   def __init__(
     self,
     backbone,
     span_boundary=True,
-    objective="masking",
     name="pretraining_model",
+    dtype="float32",
     **kwargs,
   ):
     # float32, so that the heads get the word embeddings unrounded. The encoder
     # keeps its own policy.
-    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
+    dtype = float32_policy(dtype, "PretrainingModel")
+    super().__init__(name=name, dtype=dtype, **kwargs)
     self.backbone = backbone
-    self.objective = objective
-    self.masked_lm_head = self.span_boundary_head = self.question_head = None
     sizes = (backbone.hidden_dim, backbone.vocabulary_size)
-    if objective != "rss":
-      self.masked_lm_head = MaskedLmHead(*sizes)
-      if span_boundary:
-        self.span_boundary_head = SpanBoundaryHead(*sizes)
-    if objective != "masking":
-      self.question_head = QuestionHead(backbone.hidden_dim)
-    heads = self.masked_lm_head, self.span_boundary_head, self.question_head
-    for head in filter(None, heads):
+    self.masked_lm_head = MaskedLmHead(*sizes)
+    self.span_boundary_head = (
+      SpanBoundaryHead(*sizes) if span_boundary else None
+    )
+    for head in filter(None, (self.masked_lm_head, self.span_boundary_head)):
       head.build((None, None, backbone.hidden_dim))
     self.built = True
 
@@ -58,19 +53,15 @@ class PretrainingModel(keras.Model):
       training=training,
     )["sequence_output"]
     embeddings = ops.convert_to_tensor(self.backbone.token_embedding.embeddings)
-    logits = {}
-    if self.masked_lm_head is not None:
-      logits["mlm_logits"] = self.masked_lm_head(
+    logits = {
+      "mlm_logits": self.masked_lm_head(
         vectors, inputs["masked_positions"], embeddings
       )
+    }
     if self.span_boundary_head is not None:
       names = ("sbo_lefts", "sbo_rights", "sbo_positions")
       logits["sbo_logits"] = self.span_boundary_head(
         vectors, *[inputs[name] for name in names], embeddings
-      )
-    if self.question_head is not None:
-      logits["rss_logits"] = self.question_head(
-        vectors, inputs["questions"], mask
       )
     return logits
 
@@ -80,17 +71,23 @@ class PretrainingModel(keras.Model):
       "trainable": self.trainable,
       "backbone": keras.saving.serialize_keras_object(self.backbone),
       "span_boundary": self.span_boundary_head is not None,
-      "objective": self.objective,
     }
 
   @classmethod
   def from_config(cls, config, custom_objects=None):
+    config = dict(config)
+    objective = config.pop("objective", "masking")
+    if objective != "masking":
+      raise ValueError(
+        f"This model was trained with --objective={objective} (recurring "
+        "spans), which bert_span 0.1.0 has. Load it there."
+      )
     backbone = keras.saving.deserialize_keras_object(config["backbone"])
     return cls(**{**config, "backbone": backbone})
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
-class MaskedLmHead(keras.layers.Layer):
+class MaskedLmHead(Float32Layer):
   """The masked language model: P(token at i | vector x_i).
 
   logits_i = E LayerNorm(GELU(W x_i + b)) + c with the encoder's word embeddings
@@ -106,7 +103,7 @@ class MaskedLmHead(keras.layers.Layer):
   def __init__(
     self, hidden_dim, vocabulary_size, name="masked_lm_head", **kwargs
   ):
-    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
+    super().__init__(name=name, **kwargs)
     self.transform = PredictionTransform(hidden_dim, name="transform")
     self.output_layer = TiedOutput(vocabulary_size, name="output")
 
@@ -120,7 +117,7 @@ class MaskedLmHead(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
-class SpanBoundaryHead(keras.layers.Layer):
+class SpanBoundaryHead(Float32Layer):
   """The span boundary objective: P(token at i | x_{s-1}, x_{e+1}, i - s + 1).
 
   For a masked span x_s..x_e and a token i of it,
@@ -149,7 +146,7 @@ class SpanBoundaryHead(keras.layers.Layer):
     name="span_boundary_head",
     **kwargs,
   ):
-    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
+    super().__init__(name=name, **kwargs)
     self.max_positions = max_positions
     self.position_dim = position_dim
     self.position_embeddings = None
@@ -181,50 +178,20 @@ class SpanBoundaryHead(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
-class QuestionHead(keras.layers.Layer):
-  """Recurring span selection: where the answer of a [QUESTION] starts and ends.
-
-      start logit of token i = (S x_q) . x_i,   end logit = (E x_q) . x_i
-
-  with the encoder's last vectors x, of the question at x_q.
-
-  It is called with these vectors, float [batch, seq_length, hidden], the
-  questions' positions, int32 [batch, targets], and the padding mask, int32
-  [batch, seq_length]. It returns float32 [batch, targets, seq_length, 2].
-
-  Source: Ram et al. 2021, section 4.
-  """
-
-  def __init__(self, hidden_dim, name="question_head", **kwargs):
-    super().__init__(name=name, **{**kwargs, "dtype": "float32"})
-    self.start, self.end = (
-      _dense(hidden_dim, name, use_bias=False) for name in ("start", "end")
-    )
-
-  def build(self, sequence_shape, *unused_shapes):
-    self.start.build(sequence_shape)
-    self.end.build(sequence_shape)
-
-  def call(self, sequence_output, questions, padding_mask):
-    vectors = ops.cast(sequence_output, "float32")
-    asked = _gather(vectors, questions)  # [batch, targets, hidden]
-    tokens = ops.transpose(vectors, (0, 2, 1))  # [batch, hidden, seq_length]
-    logits = [ops.matmul(end(asked), tokens) for end in (self.start, self.end)]
-    logits = ops.stack(logits, axis=-1)
-    is_padding = ops.equal(padding_mask, 0)[:, None, :, None]
-    return ops.where(is_padding, _PADDING_LOGIT, logits)
-
-
-@keras.saving.register_keras_serializable(package="bert_span")
-class PredictionTransform(keras.layers.Layer):
+class PredictionTransform(Float32Layer):
   """LayerNorm(GELU(W x + b)), from any width to float32 [..., hidden_dim].
 
   Source: google-research/bert, run_pretraining.py, get_masked_lm_output.
   """
 
   def __init__(self, hidden_dim, **kwargs):
-    super().__init__(**{**kwargs, "dtype": "float32"})
-    self.dense = _dense(hidden_dim, "dense")
+    super().__init__(**kwargs)
+    self.dense = keras.layers.Dense(
+      hidden_dim,
+      kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+      dtype="float32",
+      name="dense",
+    )
     # Epsilon as in the encoder.
     self.layer_norm = keras.layers.LayerNormalization(
       epsilon=1e-12, dtype="float32", name="layer_norm"
@@ -240,11 +207,15 @@ class PredictionTransform(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
-class TiedOutput(keras.layers.Layer):
-  """Scores every token by the encoder's word embeddings, plus a bias."""
+class TiedOutput(Float32Layer):
+  """Scores every token by the encoder's word embeddings, plus a bias.
+
+  In float32 these are the numbers of token_embedding(vectors, reverse=True),
+  which computes in the encoder's precision: in bfloat16 it is off by 2e-3.
+  """
 
   def __init__(self, vocabulary_size, **kwargs):
-    super().__init__(**{**kwargs, "dtype": "float32"})
+    super().__init__(**kwargs)
     self.vocabulary_size = vocabulary_size
     self.bias = None
 
@@ -255,17 +226,9 @@ class TiedOutput(keras.layers.Layer):
 
   def call(self, vectors, embeddings):
     # [batch, targets, hidden] and [vocab, hidden] -> [batch, targets, vocab].
-    embeddings = ops.cast(embeddings, "float32")
     return ops.matmul(vectors, ops.transpose(embeddings)) + self.bias
 
 
-def _dense(units, name, use_bias=True):
-  initializer = keras.initializers.TruncatedNormal(stddev=0.02)
-  return keras.layers.Dense(
-    units, None, use_bias, initializer, dtype="float32", name=name
-  )
-
-
 def _gather(sequence_output, positions):
-  """The vectors at [batch, targets] positions: [batch, targets, hidden]."""
+  """Returns the vectors at positions: [batch, targets, hidden]."""
   return ops.take_along_axis(sequence_output, positions[..., None], axis=1)

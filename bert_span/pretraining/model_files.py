@@ -4,8 +4,8 @@
   TensorFlow 1      bert_model.ckpt and bert_config.json; --init_checkpoint
   Hugging Face      model.safetensors, config.json; --preset and transformers
 
-The heads have the original's names, cls/predictions/...; it lacks those of the
-span boundary objective and of recurring spans.
+The heads have the original's names, cls/predictions/...; it lacks the span
+boundary objective.
 """
 
 import os
@@ -38,13 +38,13 @@ _SBO_NAMES = [
   *(f"cls/span_boundary/transform_2/{part}" for part in _TRANSFORM),
   "cls/span_boundary/output_bias",
 ]
-_RSS_NAMES = [f"cls/recurring_spans/{end}_kernel" for end in ("start", "end")]
+# The head of bert_span 0.1.0 for questions made of recurring spans.
+_DROPPED_PREFIX = "cls/recurring_spans/"
 # A head in messages -> its attribute of the model, and the names of its weights
 # in their order.
 _HEADS = {
   "masked language model": ("masked_lm_head", _MLM_NAMES),
   "span boundary": ("span_boundary_head", _SBO_NAMES),
-  "recurring spans": ("question_head", _RSS_NAMES),
 }
 
 
@@ -70,10 +70,8 @@ def write_huggingface(directory, model, vocabulary, lower_case):
   head = {
     theirs: _linear(name, heads[name])
     for name, theirs in _HUGGINGFACE_NAMES.items()
-    if name in heads
   }
-  class_name = "BertForMaskedLM" if head else "BertModel"
-  huggingface.write_model(directory, model.backbone, head, class_name)
+  huggingface.write_model(directory, model.backbone, head, "BertForMaskedLM")
   huggingface.save_tokenizer(directory, model.backbone, vocabulary, lower_case)
 
 
@@ -107,7 +105,7 @@ def _linear(name, tensor):
 
 
 def head_variables(model):
-  """The variables of each head of a `PretrainingModel` by their names."""
+  """Returns the variables of each head by title and name."""
   return {
     title: dict(zip(names, getattr(model, attribute).weights, strict=True))
     for title, (attribute, names) in _HEADS.items()
@@ -116,13 +114,13 @@ def head_variables(model):
 
 
 def head_tensors(model):
-  """The weights of all heads as a dict of NumPy arrays."""
+  """Returns the weights of all heads as a dict of NumPy arrays."""
   heads = head_variables(model).values()
   return {n: value.numpy() for head in heads for n, value in head.items()}
 
 
 def read_heads(directory):
-  """The `head_tensors` of a local model directory or Hugging Face directory."""
+  """Returns the `head_tensors` of a local model of ours or Hugging Face's."""
   path = os.path.join(directory, HEADS_FILE)
   if os.path.isfile(path):
     return huggingface.read_tensors(path)
@@ -140,7 +138,7 @@ def read_heads(directory):
 
 
 def read_original_heads(checkpoint):
-  """The `head_tensors` of a TensorFlow 1 checkpoint."""
+  """Returns the `head_tensors` of a TensorFlow 1 checkpoint."""
   reader = tf.train.load_checkpoint(checkpoint)
   return {
     name: reader.get_tensor(name)
@@ -152,6 +150,11 @@ def read_original_heads(checkpoint):
 
 def assign_heads(model, tensors, source):
   """Fills the heads that have stored weights; their titles in `_HEADS`."""
+  if any(name.startswith(_DROPPED_PREFIX) for name in tensors):
+    log_line(
+      f"{source} has a head for recurring spans, which is left out: only "
+      "bert_span 0.1.0 has it."
+    )
   filled = []
   for title, variables in head_variables(model).items():
     if variables.keys() & tensors.keys():

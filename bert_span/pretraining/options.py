@@ -43,12 +43,6 @@ class TextLocation:
 class MaskingOptions(CheckedOptions):
   """What is masked, and how much of it."""
 
-  objective: str = option(
-    "masking",
-    "What is trained: masking (masked tokens and --sbo), rss (recurring span "
-    "selection), or both, every other sequence.",
-    choices=("masking", "rss", "both"),
-  )
   masking: str = option(
     "span",
     "What is masked: spans of whole words, single whole words, or single "
@@ -57,7 +51,7 @@ class MaskingOptions(CheckedOptions):
   )
   max_predictions: int | None = option(
     None,
-    "Most masked WordPieces, or questions, in a sequence; by default 15 % of "
+    "Most masked WordPieces in a sequence; by default 15 % of "
     "--max_seq_length.",
     minimum=1,
   )
@@ -70,7 +64,7 @@ class MaskingOptions(CheckedOptions):
   )
 
   def budget(self, num_tokens):
-    """How many of so many tokens, [CLS] and [SEP] not counted, are masked.
+    """Returns how many tokens are masked, of all but [CLS] and [SEP].
 
     Example: 15 % of 13 tokens are ceil(13 * 15 / 100) = 2.
     """

@@ -10,8 +10,9 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.pretraining import loss
-from bert_span.pretraining.masking import batch_keys
+from bert_span.pretraining.masking import BATCH_KEYS
 from bert_span.storage.log import log_line
+from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
 
@@ -27,11 +28,11 @@ def pretrain(
   `batches` are those of `PretrainingInput.training_batches`, `options`
   `PretrainingOptions`, and the others arguments of `Trainer`.
   """
+  schedule = WarmupLinearDecay(
+    options.learning_rate, options.num_train_steps, options.num_warmup_steps
+  )
   optimizer = make_optimizer(
-    options,
-    (options.num_train_steps, options.num_warmup_steps),
-    strategy,
-    epsilon=options.adam_epsilon,
+    options, schedule, strategy, epsilon=options.adam_epsilon
   )
   trainer = Trainer(
     model,
@@ -52,7 +53,7 @@ def pretrain(
   log_line(
     f"{tokens:.0f} WordPieces a sequence, {options.num_train_steps} steps of "
     f"{options.train_batch_size} sequences, {options.num_warmup_steps} of "
-    f"them warm-up; the objective is {model.objective}"
+    f"them warm-up; the objective is masking"
     f"{' and span boundaries' if model.span_boundary_head else ''}."
   )
   started = time.monotonic()
@@ -91,14 +92,13 @@ def _naming_causes(batches):
 
 
 def make_evaluate(model):
-  """A function that scores the model's current weights on text.
+  """Returns a function that scores the model's current weights on text.
 
   Its arguments are the batches of `evaluation_batches` and the most of them to
   read. It returns a dict of mlm_loss (nats a target), mlm_accuracy (fraction of
   the targets) and so on; padding is not counted.
   """
-  keys = batch_keys(model.objective)
-  spec = {key: tf.TensorSpec([None, None], tf.int32) for key in keys}
+  spec = {key: tf.TensorSpec([None, None], tf.int32) for key in BATCH_KEYS}
 
   @tf.function(input_signature=[spec], autograph=False)
   def sums_of(batch):

@@ -7,9 +7,9 @@ the pair task, and the targets of the span boundary objective:
   masked_lm_positions, masked_lm_ids, masked_lm_weights    [max_predictions]
   sbo_lefts, sbo_rights, sbo_positions                     [max_predictions]
 
-and with recurring spans questions, answer_starts and answer_ends. Several
-copies of the text, each masked anew, replace as many epochs. x.tfrecord.json
-holds the number of records of x.tfrecord, so that a cut file is noticed.
+Several copies of the text, each masked anew, replace as many epochs.
+x.tfrecord.json holds the number of records of x.tfrecord, so that a cut file is
+noticed.
 """
 
 import contextlib
@@ -37,22 +37,20 @@ _DAMAGE = (
 )
 
 
-def write_records(paths, sequences, making):
+def write_records(paths, sequences, pretraining_input):
   """Writes sequences of a `PretrainingInput` to files in turn; their number."""
   counts = [0] * len(paths)
   with contextlib.ExitStack() as stack:
     writers = [stack.enter_context(open_records(path)) for path in paths]
     for number, sequence in enumerate(sequences, 1):
-      arrays = making.arrays([sequence])
+      arrays = pretraining_input.arrays([sequence])
       row = {_feature(key): values[0] for key, values in arrays.items()}
       row["segment_ids"] = np.zeros_like(row["input_ids"])
-      weights = {}
-      if "masked_lm_positions" in row:
-        weights["masked_lm_weights"] = np.float32(
-          row["masked_lm_positions"] > 0
-        )
+      weights = np.float32(row["masked_lm_positions"] > 0)
       file = number % len(paths)
-      writers[file].write(serialized_example(row, weights))
+      writers[file].write(
+        serialized_example(row, {"masked_lm_weights": weights})
+      )
       counts[file] += 1
     # Before the records get their names: a file that exists has its count.
     for path, count in zip(paths, counts, strict=True):
@@ -63,10 +61,10 @@ def write_records(paths, sequences, making):
 class RecordBatches:
   """Batches of a `PretrainingInput` out of the record files of `TextFile`s."""
 
-  def __init__(self, making, sources, batch_size):
-    self._making = making
+  def __init__(self, pretraining_input, sources, batch_size):
+    self._input = pretraining_input
     self._batch_size = batch_size
-    self._lengths = making.row_lengths
+    self._lengths = pretraining_input.row_lengths
     self._paths = paths = [source.path for source in sources]
     self._counts = counts = [_stored_count(path) for path in paths]
     if None in counts:
@@ -79,7 +77,7 @@ class RecordBatches:
       raise ValueError(f"There are no records in {', '.join(paths[:3])}.")
 
   def dataset(self, first_step):
-    """The batches of `PretrainingInput.arrays` from one step on, endless."""
+    """Returns endless batches of `PretrainingInput.arrays` from a step on."""
     records = tf.data.Dataset.counter(dtype=tf.int64).flat_map(self._epoch)
     records = records.skip(first_step * self._batch_size)
     batches = records.batch(self._batch_size, drop_remainder=True)
@@ -95,7 +93,7 @@ class RecordBatches:
       raise self.cause_of(error) from error
 
   def cause_of(self, error):
-    """The error that names the damaged file, if one is TensorFlow's reason."""
+    """Returns an error that names the damaged file, or the error itself."""
     if not isinstance(error, _DAMAGE):
       return error
     for number, path in enumerate(self._paths):
@@ -111,21 +109,21 @@ class RecordBatches:
     return error
 
   def _epoch(self, epoch):
-    """The serialized records of an epoch, shuffled."""
-    seed = self._making.masking.seed
+    """Returns the serialized records of an epoch, shuffled."""
+    seed = self._input.masking.seed
     order = tf.random.experimental.stateless_shuffle(
       tf.range(len(self._paths)),
       seed=tf.stack([tf.cast(seed, tf.int64), epoch]),
     )
     # One number out of two: shuffle takes no pair.
     return self._records(order).shuffle(
-      self._making.chunk_blocks,
+      self._input.chunk_blocks,
       seed=seed * 1_000_003 + epoch,
       reshuffle_each_iteration=False,
     )
 
   def _records(self, order):
-    """The serialized records of files, given by their numbers."""
+    """Returns the serialized records of files, given by their numbers."""
 
     def records_of(number):
       path = tf.data.Dataset.from_tensors(tf.gather(self._paths, number))
@@ -147,7 +145,7 @@ class RecordBatches:
     return {k: tf.cast(parsed[_feature(k)], tf.int32) for k in self._lengths}
 
   def _check_first_record(self, path):
-    """Refuses records of other lengths; returns whether there is a record."""
+    """Refuses records of another kind; returns whether there is a record."""
     records = serialized_records(tf.data.Dataset.from_tensors(path)).take(1)
     try:
       serialized = next(records.as_numpy_iterator(), None)
@@ -156,6 +154,11 @@ class RecordBatches:
     if serialized is None:
       return False
     features = tf.train.Example.FromString(serialized).features.feature
+    if "questions" in features:
+      raise ValueError(
+        f"{path} has questions made of recurring spans (--objective), which "
+        f"only bert_span 0.1.0 reads. {_WRITE_AGAIN}"
+      )
     for key, expected in self._lengths.items():
       name = _feature(key)
       if name not in features:
@@ -172,12 +175,12 @@ class RecordBatches:
 
 
 def _feature(key):
-  """The feature of an array: the original has masked_lm_ids for masked_ids."""
+  """Returns the original's feature, such as masked_lm_ids of masked_ids."""
   return key.replace("masked_", "masked_lm_")
 
 
 def _stored_count(path):
-  """The number of records that a file was written with; None if unknown."""
+  """Returns the number of records of a whole file; None if unknown."""
   path = f"{path}{_COUNT_ENDING}"
   if not tf.io.gfile.exists(path):
     return None

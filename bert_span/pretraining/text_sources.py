@@ -32,7 +32,7 @@ _SENTENCE_END = re.compile(
 
 
 def find_sources(location):
-  """The `TextFile`s or `TfdsShard`s of a `TextLocation`."""
+  """Returns the `TextFile`s or `TfdsShard`s of a `TextLocation`."""
   if location.files or not location.dataset:
     return [
       TextFile(path, location.form, location.text_field)
@@ -98,7 +98,7 @@ class TextFile:
         ) from error
 
   def _text(self, line, document):
-    """The text of a line that holds a document."""
+    """Returns the text of a line that holds a document."""
     if self.text_field is None or not line.strip():
       return line
     location = f"{self.path}, line {document + 1}"
@@ -160,7 +160,7 @@ def split_sentences(document):
 
 
 def sources_of_worker(sources, num_workers, worker):
-  """The sources that one of several workers reads: every num_workers-th."""
+  """Returns the sources of one worker: every num_workers-th."""
   if len(sources) < num_workers:
     raise ValueError(
       f"{num_workers} workers cannot share {len(sources)} files, because each "

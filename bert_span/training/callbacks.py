@@ -16,8 +16,8 @@ class Callback(contextlib.AbstractContextManager):
 
   The loop enters it when the run is restored. After every step it calls
   `on_step` if `is_due`, then `stop_reason`; with a reason it saves and stops.
-  What was due at the last step of a killed run is done when it is restarted, so
-  what a callback does may depend on `state` and the step only.
+  After a restart, callbacks due at the restored step run again. They may depend
+  only on `state` and `step`.
   """
 
   name = ""  # of the state in checkpoints, unique within a run
@@ -29,7 +29,7 @@ class Callback(contextlib.AbstractContextManager):
     return None
 
   def is_due(self, step):
-    """Whether `on_step` is called at a step, which may be in the future."""
+    """Returns whether to call `on_step` at a step, now or later."""
     return False
 
   def on_step(self, step):

@@ -102,7 +102,7 @@ class RunCheckpoints:
     """
     state = tf.train.get_checkpoint_state(self.output_dir)
     paths = list(state.all_model_checkpoint_paths) if state else []
-    # Not by time: after a damaged one, earlier steps are saved anew.
+    # Sort by step: after a damaged checkpoint, earlier steps are saved later.
     paths.sort(key=_step_of, reverse=True)
     restored = next(filter(self._restore, paths), None)
     if not paths:
@@ -183,27 +183,28 @@ def _repair_index(output_dir):
     if tf.train.get_checkpoint_state(output_dir) is not None:
       return
   names = _names_in(output_dir, r"-\d+\.index")
-  found = sorted((os.path.splitext(name)[0] for name in names), key=_step_of)
-  if not found:
+  checkpoints = [os.path.splitext(name)[0] for name in names]
+  checkpoints.sort(key=_step_of)
+  if not checkpoints:
     tf.io.gfile.remove(path)
     return
-  log_line(f"{path} was damaged; now it names {len(found)} checkpoints.")
+  log_line(f"{path} was damaged; now it names {len(checkpoints)} checkpoints.")
   tf.compat.v1.train.update_checkpoint_state(
     output_dir,
-    found[-1],
-    all_model_checkpoint_paths=found,
+    checkpoints[-1],
+    all_model_checkpoint_paths=checkpoints,
     # CheckpointManager forgets a checkpoint without a time, in seconds.
-    all_model_checkpoint_timestamps=range(1, len(found) + 1),
+    all_model_checkpoint_timestamps=range(1, len(checkpoints) + 1),
   )
 
 
 def _names_in(folder, ending):
-  """The files of a folder that are named model.ckpt and such an ending."""
+  """Returns the files of a folder named model.ckpt and this ending."""
   pattern = re.compile(re.escape(CHECKPOINT_NAME) + ending)
   return filter(pattern.fullmatch, tf.io.gfile.listdir(folder))
 
 
 def _step_of(path):
-  """The step in a checkpoint's name; -1 for a name of another program."""
+  """Returns the step in a checkpoint's name; -1 if there is none."""
   number = path.rpartition("-")[2]
   return int(number) if number.isdecimal() else -1

@@ -10,7 +10,7 @@ import tensorflow as tf
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.storage.log import log_line
 from bert_span.training.checkpoints import RunCheckpoints
-from bert_span.training.optimizer import averaged_weights, optimizer_options
+from bert_span.training.optimizer import optimizer_options
 from bert_span.training.options import TrainOptions
 from bert_span.training.progress import TrainingProgress
 from bert_span.training.step import LossScale, TrainStep
@@ -49,12 +49,17 @@ class Trainer:
   # The one in whose scope model and optimizer were made; None for one device.
   strategy: tf.distribute.Strategy | None = None
   unsummed_embeddings: Sequence = ()  # see `TrainStep`
+  # Those to train, in the order of the optimizer's slots; by default the
+  # model's trainable variables.
+  variables: Sequence | None = None
 
   def __post_init__(self):
+    if self.variables is None:
+      self.variables = self.model.trainable_variables
     self.strategy = self.strategy or tf.distribute.get_strategy()
     # Slots must exist before a checkpoint is restored into them.
     with self.strategy.scope():
-      self.optimizer.build(self.model.trainable_variables)
+      self.optimizer.build(self.variables)
       is_float16 = self.options.execution.precision == "float16"
       self._loss_scale = LossScale(self.optimizer) if is_float16 else None
     self._step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
@@ -81,7 +86,6 @@ class Trainer:
     `dataset_fn` is a function first_step -> tf.data.Dataset of dicts of tensors
     [batch, ...], the batches of the steps from there on. The batch of a step
     must depend on nothing but the step. Returns the steps made by this call.
-    The model ends with the optimizer's moving averages, if it keeps them.
     """
     path = self._checkpoints.restore_or_begin()
     first_step, last_step = self.step, self.num_train_steps
@@ -106,11 +110,10 @@ class Trainer:
       if stop_reasons and first_step < last_step:
         reasons = "; ".join(stop_reasons)
         log_line(f"Stopped after step {self.step}: {reasons}.")
-    self.optimizer.finalize_variable_values(self.model.trainable_variables)
     return self.step - first_step
 
   def _train(self, dataset_fn, step):
-    """The loop from `step` on; returns the reasons to stop."""
+    """Trains from `step` on; returns the reasons to stop."""
     options, last_step = self.options, self.num_train_steps
     report_steps = min(_STEPS_PER_REPORT, options.iterations_per_loop)
     # A step takes a CPU so long that the call itself is nothing.
@@ -118,12 +121,13 @@ class Trainer:
     dataset = dataset_fn(step)
     train_step = TrainStep(
       self.model,
+      self.variables,
       self.loss_fn,
       self.optimizer,
       options,
-      self.unsummed_embeddings,
-      compiles_steps(options.execution, self.strategy, dataset),
-      self._loss_scale,
+      unsummed_embeddings=self.unsummed_embeddings,
+      jit_compile=compiles_steps(options.execution, self.strategy, dataset),
+      loss_scale=self._loss_scale,
     )
     self.runner = StepRunner(
       self.strategy, train_step, self._step, dataset, most_steps
@@ -164,10 +168,8 @@ class Trainer:
   def _call_back(self, step):
     """Calls the callbacks that are due; returns whether there are any."""
     due = [callback for callback in self.callbacks if callback.is_due(step)]
-    if due:
-      with averaged_weights(self.optimizer, self.model.trainable_variables):
-        for callback in due:
-          callback.on_step(step)
+    for callback in due:
+      callback.on_step(step)
     return bool(due)
 
   def _stop_reasons(self):
@@ -175,7 +177,7 @@ class Trainer:
     return [reason for reason in reasons if reason]
 
   def _fixed_options(self):
-    """What must not change within the run, a dict of JSON values."""
+    """Returns what must not change within the run, a dict of JSON values."""
     options, fixed = self.options, dict(self.fingerprint or {})
     for callback in self.callbacks:
       fixed |= callback.fingerprint

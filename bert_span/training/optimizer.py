@@ -1,13 +1,11 @@
 """The optimizer of BERT: Adam with decoupled weight decay, as published."""
 
-import contextlib
 import functools
 import re
 
 import keras
 import tensorflow as tf
 
-from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.strategy import scope_of
 
 # As run_squad: searched anywhere in the name, so that `gamma` and `beta` are
@@ -17,12 +15,12 @@ _LAYER = re.compile(r"transformer_layer_(\d+)/")
 
 
 def is_decayed(path):
-  """Whether weight decay applies to the variable of this path."""
+  """Returns whether weight decay applies to the variable of this path."""
   return _NOT_DECAYED.search(path) is None
 
 
 def layer_rates(paths, layer_decay):
-  """The factors of the learning rate for the variables of these paths.
+  """Returns the factors of the learning rate for the variables of these paths.
 
   Heads have 1, the last of n layers layer_decay, the next below layer_decay^2,
   and so on; embeddings have layer_decay^(n + 1).
@@ -63,9 +61,7 @@ class BertAdamW(keras.optimizers.AdamW):
     bias_correction: whether to correct the bias of m and v.
     layer_decay: factor of the learning rate from a layer to the one below it,
       in (0, 1].
-    **kwargs: for keras.optimizers.AdamW, such as name. With use_ema=True the
-      weights' moving average is kept: average += (1 - k) * (x - average) after
-      update t, with k = min(ema_momentum, (1 + t) / (10 + t)).
+    **kwargs: for keras.optimizers.AdamW, such as name.
 
   Raises:
     ValueError: an argument is out of its range.
@@ -101,27 +97,28 @@ class BertAdamW(keras.optimizers.AdamW):
     self.layer_decay = layer_decay
 
   def build(self, variables):
-    """Creates m, v and averages; exempts LayerNorm and bias from the decay."""
+    """Creates m and v, in the order and with the names of Keras' Adam."""
     if self.built:
       return
-    self.exclude_from_weight_decay(
-      var_list=[v for v in variables if not is_decayed(v.path)]
+    # Keras would decay all layers at one rate: `update_step` decays instead.
+    self.exclude_from_weight_decay(var_list=variables)
+    # Not Adam's build, whose m and v have private names.
+    keras.optimizers.Optimizer.build(self, variables)
+    self.momentums, self.velocities = self.add_optimizer_variables(
+      variables, ["momentum", "velocity"]
     )
-    super().build(variables)
-    self._rates = layer_rates([v.path for v in variables], self.layer_decay)
-    if self.use_ema:
-      averages = self._model_variables_moving_average
-      for average, variable in zip(averages, variables, strict=True):
-        average.assign(variable)
+    paths = [variable.path for variable in variables]
+    self.are_decayed = list(map(is_decayed, paths))
+    self.layer_rates = layer_rates(paths, self.layer_decay)
 
   def update_step(self, gradient, variable, learning_rate):
-    """Updates one variable and its average."""
-    index = self._get_variable_index(variable)
+    """Updates one variable."""
+    index = self._get_variable_index(variable)  # As Keras documents it.
     cast = functools.partial(tf.cast, dtype=variable.dtype)
     learning_rate = cast(learning_rate)
     if self.layer_decay != 1.0:
-      learning_rate *= self._rates[index]
-    if self.weight_decay and self._use_weight_decay(variable):
+      learning_rate *= self.layer_rates[index]
+    if self.weight_decay and self.are_decayed[index]:
       decay = cast(self.weight_decay)
       variable.assign_sub(variable * decay * learning_rate)
     # One fused kernel: a fourth of the memory traffic of Keras' own ops. With
@@ -130,8 +127,8 @@ class BertAdamW(keras.optimizers.AdamW):
     step, zero = cast(self.iterations), cast(0.0)
     tf.raw_ops.ResourceApplyAdam(
       var=_handle(variable),
-      m=_handle(self._momentums[index]),
-      v=_handle(self._velocities[index]),
+      m=_handle(self.momentums[index]),
+      v=_handle(self.velocities[index]),
       beta1_power=beta_1 ** (step + 1) if self.bias_correction else zero,
       beta2_power=beta_2 ** (step + 1) if self.bias_correction else zero,
       lr=learning_rate,
@@ -140,22 +137,6 @@ class BertAdamW(keras.optimizers.AdamW):
       epsilon=cast(self.epsilon),
       grad=cast(gradient),
     )
-    if self.use_ema:
-      momentum = tf.minimum(self.ema_momentum, (2 + step) / (11 + step))
-      average = _handle(self._model_variables_moving_average[index])
-      before, now = (
-        tf.raw_ops.ReadVariableOp(resource=handle, dtype=variable.dtype)
-        for handle in (average, _handle(variable))
-      )
-      tf.raw_ops.AssignSubVariableOp(
-        resource=average, value=(1 - momentum) * (before - now)
-      )
-
-  def _apply_weight_decay(self, variables):
-    """Does nothing: `update_step` knows each variable's learning rate."""
-
-  def _update_model_variables_moving_average(self, trainable_variables):
-    """Does nothing: `update_step` does it on every device."""
 
   def _all_reduce_sum_gradients(self, grads_and_vars):
     """Does nothing: the training loop has summed them over the devices."""
@@ -169,26 +150,11 @@ class BertAdamW(keras.optimizers.AdamW):
     }
 
 
-@contextlib.contextmanager
-def averaged_weights(optimizer, variables):
-  """Gives variables their moving averages for a while, if there are any."""
-  if not optimizer.use_ema:
-    yield
-    return
-  before = [variable.numpy() for variable in variables]
-  optimizer.finalize_variable_values(variables)
-  try:
-    yield
-  finally:
-    for variable, value in zip(variables, before, strict=True):
-      variable.assign(value)
-
-
-def make_optimizer(options, steps, strategy=None, **arguments):
-  """A `BertAdamW`; `steps` are those of `WarmupLinearDecay`, in its order."""
+def make_optimizer(options, schedule, strategy=None, **arguments):
+  """Returns a `BertAdamW` of `TrainOptions` in the strategy's scope."""
   with scope_of(strategy):
     return BertAdamW(
-      WarmupLinearDecay(options.learning_rate, *steps),
+      schedule,
       weight_decay=options.weight_decay,
       bias_correction=options.adam_bias_correction,
       **arguments,
@@ -196,16 +162,18 @@ def make_optimizer(options, steps, strategy=None, **arguments):
 
 
 def _handle(variable):
-  """The resource of a Keras or TensorFlow variable."""
+  """Returns the resource of a Keras or TensorFlow variable."""
   if isinstance(variable, keras.Variable):
     variable = variable.value
   return variable.handle
 
 
 def optimizer_options(optimizer):
-  """The arguments of an optimizer, as a dict of JSON values."""
+  """Returns the arguments of an optimizer, as a dict of JSON values."""
   options = optimizer.get_config()
   del options["name"]  # It only counts the optimizers of a process.
+  # The training loop keeps no moving averages of the weights.
+  del options["use_ema"], options["ema_momentum"]
   rate = options["learning_rate"]
   if isinstance(rate, dict):  # A schedule as Keras serializes it.
     options["learning_rate"] = rate["config"]

@@ -104,7 +104,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
       self._losses = []
 
   def _since(self, seconds, step):
-    """The windows and seconds from a time and step to the last report."""
+    """Returns the windows and seconds from a step to the last report."""
     windows = (self._step - step) * self.batch_size
     return windows, self._last_report - seconds
 

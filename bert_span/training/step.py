@@ -60,6 +60,7 @@ class TrainStep:
   """
 
   model: keras.Model  # built
+  variables: Sequence  # of the model, to train; some may have no gradient
   loss_fn: Callable
   optimizer: keras.optimizers.Optimizer  # built
   options: TrainOptions
@@ -75,29 +76,24 @@ class TrainStep:
       jit_compile=self.jit_compile or None,
       autograph=False,
     )
-    # The variables that the loss depends on, known once the step is traced.
-    self._variables = None
-
-  def __call__(self, batch):
-    """Makes one update from a batch, a dict of [batch, ...], on one device.
-
-    Returns a dict of float32 scalars: loss, learning_rate (that of this
-    update), global_norm (before clipping), and the metrics of loss_fn.
-    """
-    micro_batches = {name: x[tf.newaxis] for name, x in batch.items()}
-    rows = tf.shape(next(iter(batch.values())))[0]
-    return self.update_from(micro_batches, tf.ones([1, rows]))
 
   def update_from(self, micro_batches, weights):
-    """Makes one update on every replica; see `gradients`."""
+    """Makes one update on every replica; returns its metrics."""
     gradients, metrics = self.gradients(micro_batches, weights)
     self.update(gradients, metrics["global_norm"])
     return metrics
 
   def gradients(self, micro_batches, weights):
-    """The whole batch's gradients and metrics from this replica's part of it.
+    """Returns the gradients of the whole batch, and its metrics.
 
-    The arguments are [micro_batches, rows, ...], see `split_batch`.
+    Args:
+      micro_batches, weights: this replica's part of the batch,
+        [micro_batches, rows, ...], see `split_batch`.
+
+    Returns:
+      A dict from indices of `variables` to their gradients, and a dict of
+      float32 scalars: loss, learning_rate (that of this update), global_norm
+      (before clipping), and the metrics of loss_fn.
     """
     sums = self._sums(micro_batches, weights)
     context = tf.distribute.get_replica_context()
@@ -111,11 +107,11 @@ class TrainStep:
     metrics, gradients, unsummed = sums
     if self.loss_scale is not None:
       scale = self.loss_scale.value
-      gradients = [gradient / scale for gradient in gradients]
-      unsummed = {path: half / scale**2 for path, half in unsummed.items()}
+      gradients = {index: x / scale for index, x in gradients.items()}
+      unsummed = {index: half / scale**2 for index, half in unsummed.items()}
     halves = [
-      unsummed[v.path] if v.path in unsummed else tf.nn.l2_loss(gradient)
-      for gradient, v in zip(gradients, self._variables, strict=True)
+      unsummed[index] if index in unsummed else tf.nn.l2_loss(gradient)
+      for index, gradient in gradients.items()
     ]
     return gradients, {
       **metrics,
@@ -124,14 +120,17 @@ class TrainStep:
     }
 
   def update(self, gradients, global_norm):
+    """Clips gradients, a dict by index, and applies them."""
     # clip_norm * min(1 / norm, 1 / clip_norm), as run_squad.
     clipped, _ = tf.clip_by_global_norm(
-      gradients, self.options.clip_norm, use_norm=global_norm
+      [*gradients.values()], self.options.clip_norm, use_norm=global_norm
     )
-    self.optimizer.apply(clipped, self._variables)
+    self.optimizer.apply(
+      clipped, [self.variables[index] for index in gradients]
+    )
 
   def _sums(self, micro_batches, weights):
-    """`_micro_batch_sums`, added up over the micro-batches."""
+    """Adds up `_micro_batch_sums` over the micro-batches."""
     num_micro_batches = weights.shape[0]
     is_one = num_micro_batches == 1
     # A function, so that it is traced once for all micro-batches.
@@ -161,7 +160,12 @@ class TrainStep:
     return totals
 
   def _micro_batch_sums(self, batch, weights):
-    """Metrics, gradients, half the squared norms of unsummed rows by path."""
+    """Returns metrics, gradients, and half the squared norms of unsummed rows.
+
+    The last two are dicts from indices of `variables`. Variables without a
+    gradient, such as the pooler's, are left out: they are neither updated nor
+    decayed.
+    """
 
     def mean(values):
       # Padding rows have weight 0.
@@ -174,24 +178,22 @@ class TrainStep:
       loss = target = mean(losses)
       if self.loss_scale is not None:
         target = loss * self.loss_scale.value
-    variables = self.model.trainable_variables
+    variables = self.variables
     gradients = tape.gradient(target, [v.value for v in variables])
-    # Variables without a gradient, such as the pooler's, are neither updated
-    # nor decayed.
-    pairs = zip(gradients, variables, strict=True)
-    pairs = [(gradient, v) for gradient, v in pairs if gradient is not None]
-    if not pairs:
+    gradients = {i: x for i, x in enumerate(gradients) if x is not None}
+    if not gradients:
       raise ValueError(
         "loss_fn must depend on a trainable weight of the model it is given. "
         f"Received: a model with {len(variables)} trainable variables."
       )
-    self._variables = [v for _, v in pairs]
     metrics = {"loss": loss, **{name: mean(x) for name, x in others.items()}}
     # An embedding's gradient comes as rows; those of one id are summed here.
-    dense = [tf.ensure_shape(gradient, v.shape) for gradient, v in pairs]
+    dense = {
+      i: tf.ensure_shape(x, variables[i].shape) for i, x in gradients.items()
+    }
     unsummed = {
-      v.path: tf.nn.l2_loss(gradient.values)
-      for gradient, v in pairs
-      if v.path in self.unsummed_embeddings
+      i: tf.nn.l2_loss(x.values)
+      for i, x in gradients.items()
+      if variables[i].path in self.unsummed_embeddings
     }
     return metrics, dense, unsummed

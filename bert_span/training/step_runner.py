@@ -93,13 +93,13 @@ class StepRunner:
     return metrics
 
   def _local(self, results):
-    """The results of this worker's first replica."""
+    """Returns the results of this worker's first replica."""
     local = self._strategy.experimental_local_results
     return tf.nest.map_structure(lambda x: local(x)[0], results)
 
 
 def compiles_steps(execution, strategy, dataset):
-  """Whether XLA compiles loss and gradients; a TPU does so in any case."""
+  """Returns whether XLA compiles the gradients; a TPU always compiles."""
   if isinstance(strategy, tf.distribute.TPUStrategy):
     return False
   if execution.jit_compile != "auto":

@@ -41,7 +41,7 @@ def make_strategy(options, execution):
 
 
 def choose_strategy(options, num_gpus):
-  """The name of the strategy, which fits the workers that TF_CONFIG names."""
+  """Returns the name of a strategy that fits the workers of TF_CONFIG."""
   workers, name = named_workers(), options.distribution
   if options.is_tpu:
     name = TPU
@@ -61,7 +61,7 @@ def choose_strategy(options, num_gpus):
 
 
 def named_workers():
-  """The number of workers that TF_CONFIG names; 0 without a cluster."""
+  """Returns the number of workers that TF_CONFIG names; 0 without a cluster."""
   if not os.environ.get("TF_CONFIG", "").strip():
     return 0
   try:
@@ -94,12 +94,12 @@ def start_strategy(options, train_options):
 
 
 def scope_of(strategy):
-  """The scope in which variables are made; None is one device's strategy."""
+  """Returns the scope to make variables in; None is for one device."""
   return (strategy or tf.distribute.get_strategy()).scope()
 
 
 def computes_on_accelerator(strategy):
-  """Whether the strategy's devices are GPUs or a TPU."""
+  """Returns whether the strategy's devices are GPUs or a TPU."""
   return isinstance(strategy, tf.distribute.TPUStrategy) or bool(
     tf.config.list_logical_devices("GPU")
   )
@@ -114,7 +114,7 @@ def num_workers(strategy):
 
 
 def is_chief(strategy):
-  """Whether this process writes the model; strategy may be None."""
+  """Returns whether this process writes the model; strategy may be None."""
   return strategy is None or strategy.extended.should_checkpoint
 
 
@@ -128,7 +128,7 @@ def own_folder(strategy, output_dir):
 
 
 def worker_vote(strategy):
-  """A function of a bool, called by all workers: is it true on any of them?"""
+  """Returns a function of a bool: is it true on any worker? All call it."""
   if num_workers(strategy) == 1:
     return bool
   total = _sum_over_replicas(strategy)
@@ -148,7 +148,7 @@ def check_same_step(strategy, step):
 
 
 def _sum_over_replicas(strategy):
-  """A function of an integer: its sum over all replicas."""
+  """Returns a function of an integer: its sum over all replicas."""
 
   @tf.function
   def total(value):

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from concurrent import futures
 
 import keras
 import numpy as np
@@ -11,7 +10,6 @@ from tiny_encoder import INPUTS, tiny_config, tiny_encoder
 
 from bert_span.modeling import encoder
 from bert_span.modeling.encoder import huggingface_config, read_bert_config
-from bert_span.modeling.keras_internals import weights_undrawn
 
 _TINY = {"vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 2}
 _TINY |= {"num_attention_heads": 2, "intermediate_size": 16}
@@ -88,17 +86,3 @@ def test_window_longer_than_the_position_table_is_refused():
   encoder.check_sequence_length(backbone, 6)
   with pytest.raises(ValueError, match=r"at most 6.*Received: 7"):
     encoder.check_sequence_length(backbone, 7)
-
-
-def test_weights_are_not_drawn_in_one_thread_for_a_while():
-  draw = keras.initializers.TruncatedNormal(0.02, seed=1)
-  drawn = np.array(draw([2, 3]))
-  with weights_undrawn():
-    assert not np.any(draw([2, 3]))
-    with futures.ThreadPoolExecutor(1) as pool:
-      elsewhere = pool.submit(draw, [2, 3]).result()
-  np.testing.assert_array_equal(elsewhere, drawn)
-  np.testing.assert_array_equal(draw([2, 3]), drawn)
-  with pytest.raises(ValueError, match="shape"), weights_undrawn():
-    raise ValueError("shape")
-  assert np.any(draw([2, 3]))

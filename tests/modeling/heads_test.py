@@ -59,6 +59,16 @@ def test_logits_stay_float32_when_the_encoder_is_bfloat16(kind, shape):
   assert model.head.compute_dtype == "float32"
 
 
+@pytest.mark.parametrize("head_type", [SpanHead, BioHead])
+def test_a_head_is_saved_as_float32_and_refuses_another_dtype(head_type):
+  config = head_type(dtype="float32").get_config()
+  assert config["dtype"]["config"] == {"name": "float32"}
+  assert head_type.from_config(config).dtype_policy.name == "float32"
+  for dtype in ("bfloat16", keras.DTypePolicy("mixed_float16")):
+    with pytest.raises(ValueError, match=f"{head_type.__name__}.*float16"):
+      head_type(dtype=dtype)
+
+
 @pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
 def test_trained_head_is_assigned_and_another_width_refused(kind):
   model = kind(tiny_encoder())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_pretraining import MAKING, arrays, rows, write_corpus
+from tiny_pretraining import PRETRAINING_INPUT, arrays, rows, write_corpus
 
 from bert_span.pretraining.text_sources import TextFile
 
@@ -16,15 +16,15 @@ def sources(tmp_path_factory):
 @pytest.fixture(scope="module")
 def whole(sources):
   """The first 40 batches."""
-  return arrays(MAKING.training_batches(sources, 4), 0, 40)
+  return arrays(PRETRAINING_INPUT.training_batches(sources, 4), 0, 40)
 
 
 def test_a_later_start_reads_from_the_noted_place(sources, whole, tmp_path):
   for first in (1, 33):  # Without notes it gives the same batches.
-    again = arrays(MAKING.training_batches(sources, 4), first, 5)
+    again = arrays(PRETRAINING_INPUT.training_batches(sources, 4), first, 5)
     assert rows(again) == rows(whole[first : first + 5])
   path = str(tmp_path / "places")
-  noting = MAKING.training_batches(sources, 4, path)
+  noting = PRETRAINING_INPUT.training_batches(sources, 4, path)
   spec = noting.dataset(0).element_spec
   assert spec["input_ids"] == tf.TensorSpec([4, 12], tf.int32)
   assert spec["sbo_lefts"] == tf.TensorSpec([4, 2], tf.int32)
@@ -38,7 +38,7 @@ def test_a_later_start_reads_from_the_noted_place(sources, whole, tmp_path):
         yield row
 
   watched = [Watched(source.path) for source in sources]
-  resumed = MAKING.training_batches(watched, 4, path)
+  resumed = PRETRAINING_INPUT.training_batches(watched, 4, path)
   # Training reads the first batches, for their lengths, before it goes on.
   assert rows(arrays(resumed, 0, 1)) == rows(whole[:1])
   assert rows(arrays(resumed, 36, 1)) == rows(whole[36:37])
@@ -47,7 +47,7 @@ def test_a_later_start_reads_from_the_noted_place(sources, whole, tmp_path):
 
 
 def test_an_epoch_holds_every_block_once_with_masks_of_its_own(sources, whole):
-  blocks = list(MAKING.sequences(sources))
+  blocks = list(PRETRAINING_INPUT.sequences(sources))
   total = len(blocks)
   originals, masks = [], []
   for batch in whole:
@@ -71,7 +71,7 @@ def test_what_ended_the_reading_is_kept(tmp_path):
   path = tmp_path / "a.jsonl"
   path.write_text('{"text": "ak al"}\nno json\n')
   source = TextFile(str(path), text_field="text")
-  batches = MAKING.training_batches([source], 4)
+  batches = PRETRAINING_INPUT.training_batches([source], 4)
   with pytest.raises(tf.errors.OpError) as raised:
     arrays(batches, 0, 1)
   cause = batches.cause_of(raised.value)
@@ -80,9 +80,9 @@ def test_what_ended_the_reading_is_kept(tmp_path):
 
 def test_evaluation_reads_everything_once_with_fixed_masks(sources):
   first, second = (
-    list(MAKING.evaluation_batches(sources, 4)) for _ in range(2)
+    list(PRETRAINING_INPUT.evaluation_batches(sources, 4)) for _ in range(2)
   )
   assert rows(first) == rows(second)
   sizes = [len(batch["input_ids"]) for batch in first]
-  assert sum(sizes) == len(list(MAKING.sequences(sources)))
+  assert sum(sizes) == len(list(PRETRAINING_INPUT.sequences(sources)))
   assert sizes[:-1] == [4] * (len(sizes) - 1)

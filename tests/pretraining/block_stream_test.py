@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tiny_pretraining import MAKING, VOCABULARY, write_corpus
+from tiny_pretraining import PRETRAINING_INPUT, VOCABULARY, write_corpus
 
 from bert_span.pretraining.block_stream import (
   BlockPlace,
@@ -24,8 +24,8 @@ def tokens(blocks):
 def test_blocks_hold_whole_sentences_of_one_document(tmp_path):
   path = tmp_path / "a.txt"
   path.write_text("ak al\nam\nan ao ap\n\naq\n\n\nar bk bl bm bn\n")
-  making = dataclasses.replace(MAKING, max_seq_length=6)
-  stream = making.stream([TextFile(str(path))])
+  pretraining_input = dataclasses.replace(PRETRAINING_INPUT, max_seq_length=6)
+  stream = pretraining_input.stream([TextFile(str(path))])
   blocks = tokens(stream.epoch_blocks(_START))
   assert [" ".join(VOCABULARY[i] for i in block) for block in blocks] == [
     *("ak al am", "an ao ap", "aq", "ar bk bl bm", "bn")
@@ -34,11 +34,11 @@ def test_blocks_hold_whole_sentences_of_one_document(tmp_path):
 
 def test_an_epoch_holds_every_token_in_its_own_order_of_files(tmp_path):
   sources = write_corpus(tmp_path, num_files=6, documents=2)
-  blocks = tokens(MAKING.stream(sources).epoch_blocks(_START))
+  blocks = tokens(PRETRAINING_INPUT.stream(sources).epoch_blocks(_START))
   sentences = (text for source in sources for _, text in source.sentences())
   words = " ".join(sentences).split()
   assert [VOCABULARY[i] for block in blocks for i in block] == words
-  stream = MAKING.stream(sources, seed=3)
+  stream = PRETRAINING_INPUT.stream(sources, seed=3)
   epochs = [
     tokens(stream.epoch_blocks(BlockPlace(epoch=epoch))) for epoch in range(4)
   ]
@@ -49,7 +49,7 @@ def test_an_epoch_holds_every_token_in_its_own_order_of_files(tmp_path):
 @pytest.mark.parametrize("seed", [None, 4])
 def test_the_stream_goes_on_from_any_chunk_as_it_did(tmp_path, seed):
   sources = write_corpus(tmp_path)
-  stream = MAKING.stream(sources, seed)
+  stream = PRETRAINING_INPUT.stream(sources, seed)
   chunks = list(itertools.islice(stream.chunks(_START), 60))
   places = [place for chunk in chunks for place, _ in chunk]
   assert [place.stream_block for place in places] == list(range(len(places)))
@@ -63,7 +63,7 @@ def test_the_stream_goes_on_from_any_chunk_as_it_did(tmp_path, seed):
 
 def test_text_without_tokens_is_refused(tmp_path):
   (tmp_path / "a.txt").write_text("\n \n")
-  stream = MAKING.stream([TextFile(str(tmp_path / "a.txt"))])
+  stream = PRETRAINING_INPUT.stream([TextFile(str(tmp_path / "a.txt"))])
   for chunks in (stream.chunks(_START), stream.epoch_blocks(_START)):
     with pytest.raises(ValueError, match=r"a\.txt"):
       next(chunks)
@@ -71,11 +71,13 @@ def test_text_without_tokens_is_refused(tmp_path):
 
 def test_noted_places_are_found_again(tmp_path):
   path = str(tmp_path / "places.jsonl")
-  places = ChunkPlaces(path, {"seed": 1})
+  key = {"masking": {"objective": "masking", "seed": 1}}
+  places = ChunkPlaces(path, key)
   noted = [BlockPlace(10 * i, 0, 10 * i, 0, i, 1) for i in range(1, 4)]
   for place in (*noted, noted[0]):  # The last is read again: nothing new.
     places.note(place)
-  again = ChunkPlaces(path, {"seed": 1})
+  # As a run of masked tokens is stored by bert_span 0.1.0.
+  again = ChunkPlaces(path, {"masking": {"seed": 1}})
   found = [again.last_before(block) for block in (5, 10, 29, 10_000)]
   assert found == [_START, *noted]
 
@@ -84,14 +86,14 @@ def test_notes_that_are_damaged_or_of_something_else_are_written_anew(tmp_path):
   path = tmp_path / "places.jsonl"
   place = BlockPlace(10, 0, 10, 0, 1, 1)
   for content in (
-    *("[20, 0, 2", "[]", '{"key": "key", "places": [[1, 2'),
-    '{"key": "other", "places": [[20, 0, 20, 0, 1, 1]]}',
+    *("[20, 0, 2", "[]", '{"key": {"seed": 1}, "places": [[1, 2'),
+    '{"key": {"seed": 2}, "places": [[20, 0, 20, 0, 1, 1]]}',
   ):
     path.write_text(content)
-    places = ChunkPlaces(str(path), "key")
+    places = ChunkPlaces(str(path), {"seed": 1})
     assert places.last_before(99) == _START
     places.note(place)
-    assert ChunkPlaces(str(path), "key").last_before(99) == place
+    assert ChunkPlaces(str(path), {"seed": 1}).last_before(99) == place
 
 
 # Id 9 continues a word.

@@ -212,8 +212,8 @@ def test_targets_and_boundaries_of_spans(monkeypatch):
   )
   after = _IDS[::-1]
   options = MaskingOptions(max_predictions=12)
-  making = PretrainingInput(VOCABULARY, True, 19, options)
-  batch = making.arrays([MaskedSequence(_IDS, after, spans)])
+  pretraining_input = PretrainingInput(VOCABULARY, True, 19, options)
+  batch = pretraining_input.arrays([MaskedSequence(_IDS, after, spans)])
   assert {values.dtype for values in batch.values()} == {np.dtype("int32")}
   # Padded with 0.
   assert {values[0, -1] for values in batch.values()} == {0}

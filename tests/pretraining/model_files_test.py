@@ -99,14 +99,6 @@ def test_the_huggingface_directory_is_read_back(model, huggingface):
   assert values["architectures"] == ["BertForMaskedLM"]
 
 
-def test_hugging_face_gets_an_encoder_without_a_masked_lm_head(tmp_path):
-  model = tiny_model(objective="rss")
-  write_huggingface(str(tmp_path), model, _VOCABULARY, True)
-  assert read_heads(str(tmp_path)) == {}
-  config = read_json_object(str(tmp_path / "config.json"))
-  assert config["architectures"] == ["BertModel"]
-
-
 @pytest.mark.large
 def test_transformers_reads_it_and_computes_the_same(
   model, huggingface, tmp_path
@@ -129,6 +121,13 @@ def test_transformers_reads_it_and_computes_the_same(
     model(model_inputs(batch))["mlm_logits"],
     atol=1e-4,
   )
+
+
+def test_a_head_that_is_no_more_is_left_out_with_a_note(capsys):
+  tensors = {"cls/recurring_spans/start_kernel": np.zeros([8, 8], np.float32)}
+  assert assign_heads(tiny_model(), tensors, "there") == []
+  message = capsys.readouterr().err
+  assert "there" in message and "bert_span 0.1.0" in message
 
 
 def test_saved_heads_are_read_back(model, tmp_path):

@@ -42,6 +42,21 @@ def test_heads_are_float32_under_mixed_precision():
   logits = model(model_inputs(tiny_batch()))
   assert {value.dtype for value in logits.values()} == {tf.float32}
   assert model.backbone.compute_dtype == "bfloat16"
+  with pytest.raises(ValueError, match=r"PretrainingModel.*'mixed_bfloat16'"):
+    PretrainingModel(model.backbone, dtype="mixed_bfloat16")
+
+
+def test_a_saved_model_of_masked_tokens_loads_and_one_of_questions_does_not():
+  model, batch = tiny_model(), tiny_batch()
+  # As bert_span 0.1.0 wrote it.
+  config = {**model.get_config(), "objective": "masking"}
+  copy = PretrainingModel.from_config(config)
+  copy.set_weights(model.get_weights())
+  logits, copied = (m(model_inputs(batch)) for m in (model, copy))
+  for name, values in logits.items():
+    np.testing.assert_array_equal(copied[name], values)
+  with pytest.raises(ValueError, match=r"objective=rss.*bert_span 0\.1\.0"):
+    PretrainingModel.from_config({**config, "objective": "rss"})
 
 
 _HIDDEN = 6

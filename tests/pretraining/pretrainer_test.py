@@ -6,7 +6,12 @@ import keras
 import numpy as np
 import pytest
 from tiny_encoder import tiny_encoder
-from tiny_pretraining import MAKING, VOCABULARY, tiny_batch, tiny_model
+from tiny_pretraining import (
+  PRETRAINING_INPUT,
+  VOCABULARY,
+  tiny_batch,
+  tiny_model,
+)
 from toy_trainer import assert_same, copy_stopped
 
 from bert_span.pretraining.loss import model_inputs, prediction_sums
@@ -32,10 +37,12 @@ def test_it_learns_and_a_stopped_run_ends_with_the_very_same_weights(tmp_path):
 
   def train(model, folder):
     folder.mkdir(exist_ok=True)
-    batches = MAKING.training_batches(sources, 4, str(folder / "places.jsonl"))
+    batches = PRETRAINING_INPUT.training_batches(
+      sources, 4, str(folder / "places.jsonl")
+    )
     return pretrain(model, batches, options, str(folder), {})
 
-  held_out = list(MAKING.evaluation_batches(sources, 8))
+  held_out = list(PRETRAINING_INPUT.evaluation_batches(sources, 8))
   keras.utils.set_random_seed(1)
   sizes = {"vocabulary_size": len(VOCABULARY), "max_sequence_length": 12}
   whole, resumed = (PretrainingModel(tiny_encoder(**sizes)) for _ in range(2))

@@ -7,22 +7,25 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_pretraining import MAKING, arrays, rows, write_corpus
+from tiny_pretraining import PRETRAINING_INPUT, arrays, rows, write_corpus
 
 from bert_span.pretraining.records import RecordBatches, write_records
 from bert_span.pretraining.text_sources import TextFile
+from bert_span.storage.record_files import serialized_example
 
 
 @pytest.fixture(scope="module")
 def sequences(tmp_path_factory):
-  return list(MAKING.sequences(write_corpus(tmp_path_factory.mktemp("text"))))
+  return list(
+    PRETRAINING_INPUT.sequences(write_corpus(tmp_path_factory.mktemp("text")))
+  )
 
 
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory, sequences):
   folder = tmp_path_factory.mktemp("records")
   paths = [str(folder / "a.tfrecord"), str(folder / "b.tfrecord.gz")]
-  written = write_records(paths, sequences, MAKING)
+  written = write_records(paths, sequences, PRETRAINING_INPUT)
   assert written == len(sequences)
   assert sorted(p.name for p in folder.iterdir()) == [
     *("a.tfrecord", "a.tfrecord.json"),
@@ -32,12 +35,14 @@ def paths(tmp_path_factory, sequences):
 
 
 def batches_of(paths, batch_size=4, max_seq_length=12, **masking):
-  making = dataclasses.replace(
-    MAKING,
+  pretraining_input = dataclasses.replace(
+    PRETRAINING_INPUT,
     max_seq_length=max_seq_length,
-    masking=dataclasses.replace(MAKING.masking, **masking),
+    masking=dataclasses.replace(PRETRAINING_INPUT.masking, **masking),
   )
-  return RecordBatches(making, [TextFile(path) for path in paths], batch_size)
+  return RecordBatches(
+    pretraining_input, [TextFile(path) for path in paths], batch_size
+  )
 
 
 def rows_of_tensors(batches):
@@ -47,7 +52,7 @@ def rows_of_tensors(batches):
 
 def test_records_hold_what_was_masked(paths, sequences):
   read = rows_of_tensors(batches_of(paths))
-  assert sorted(read) == sorted(rows([MAKING.arrays(sequences)]))
+  assert sorted(read) == sorted(rows([PRETRAINING_INPUT.arrays(sequences)]))
 
 
 def test_a_record_has_the_originals_features_without_the_pair_task(paths):
@@ -84,16 +89,20 @@ def test_records_of_another_kind_are_refused(paths, tmp_path):
   with pytest.raises(ValueError, match=r"--max_predictions=2.* 3"):
     batches_of(paths, max_predictions=3)
   with pytest.raises(ValueError, match=r"a\.tfrecord"):  # They are no text.
-    next(MAKING.sequences([TextFile(path) for path in paths]))
+    next(PRETRAINING_INPUT.sequences([TextFile(path) for path in paths]))
   path = str(tmp_path / "old.tfrecord")
   # An endless dataset of nothing would never end.
   pathlib.Path(path).touch()
   with pytest.raises(ValueError, match=r"no records in .*old\.tfrecord"):
     batches_of([path])
-  with tf.io.TFRecordWriter(path) as writer:  # As those of the original.
-    writer.write(tf.train.Example().SerializeToString())
-  with pytest.raises(ValueError, match=r"old\.tfrecord.*'input_ids'"):
-    batches_of([path])
+  for features, message in (
+    ({}, "'input_ids'"),  # As those of the original.
+    ({"input_ids": [0] * 12, "questions": [1, 0]}, r"bert_span 0\.1\.0"),
+  ):
+    with tf.io.TFRecordWriter(path) as writer:
+      writer.write(serialized_example(features))
+    with pytest.raises(ValueError, match=rf"old\.tfrecord.*{message}"):
+      batches_of([path])
 
 
 def flipped(content, index):
@@ -141,7 +150,7 @@ def test_a_file_that_is_not_finished_has_no_name(tmp_path, sequences):
 
   path = tmp_path / "a.tfrecord"
   with pytest.raises(RuntimeError):
-    write_records([str(path)], broken(), MAKING)
+    write_records([str(path)], broken(), PRETRAINING_INPUT)
   assert list(tmp_path.iterdir()) == []
 
 
@@ -149,7 +158,10 @@ def test_every_copy_is_masked_anew_and_workers_share_the_files(tmp_path):
   sources = write_corpus(tmp_path, num_files=2)
 
   def copies(*arguments):
-    return [x.input_ids.tolist() for x in MAKING.copies(sources, *arguments)]
+    return [
+      x.input_ids.tolist()
+      for x in PRETRAINING_INPUT.copies(sources, *arguments)
+    ]
 
   once, twice = copies(1), copies(2)
   assert len(twice) == 2 * len(once) > 4

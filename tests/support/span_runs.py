@@ -75,7 +75,7 @@ class Run:
     dropout=0.0,
     loss_fn=LOSS_FN,
     unsummed=False,
-    averages=False,
+    layer_decay=1.0,
     name=None,
     **execution,
   ):
@@ -83,9 +83,7 @@ class Run:
       self.model = make_model(dropout, num_layers=1)
       self.optimizer = BertAdamW(
         WarmupLinearDecay(1e-2, STEPS, 1),
-        layer_decay=0.9 if averages else 1.0,
-        use_ema=averages,
-        ema_momentum=0.5,
+        layer_decay=layer_decay,
       )
     before = compared_weights(self.model)
     table = self.model.backbone.token_embedding.embeddings.path

@@ -8,14 +8,14 @@ from tiny_encoder import tiny_config
 
 from bert_span.modeling.encoder import build_encoder
 from bert_span.pretraining.batches import PretrainingInput
-from bert_span.pretraining.masking import batch_keys
+from bert_span.pretraining.masking import BATCH_KEYS
 from bert_span.pretraining.model import PretrainingModel
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.pretraining.text_sources import TextFile
 
 WORDS = [f"{a}{b}" for a in "abcdefgh" for b in "klmnopqr"]
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, "##s"]
-MAKING = PretrainingInput(
+PRETRAINING_INPUT = PretrainingInput(
   VOCABULARY,
   lower_case=True,
   max_seq_length=12,
@@ -50,17 +50,17 @@ def arrays(batches, first_step, count):
 def rows(batches):
   """The sequences of batches, as tuples that can be compared and sorted."""
   return [
-    tuple(tuple(batch[key][row].tolist()) for key in batch_keys("masking"))
+    tuple(tuple(batch[key][row].tolist()) for key in BATCH_KEYS)
     for batch in batches
     for row in range(len(batch["input_ids"]))
   ]
 
 
-def tiny_model(span_boundary=True, seed=1, dropout=0.1, objective="masking"):
+def tiny_model(span_boundary=True, seed=1, dropout=0.1):
   """A PretrainingModel all of whose weights are random and not small."""
   keras.utils.set_random_seed(seed)
   sizes = dataclasses.replace(SIZES, dropout=dropout, attention_dropout=dropout)
-  model = PretrainingModel(build_encoder(sizes), span_boundary, objective)
+  model = PretrainingModel(build_encoder(sizes), span_boundary)
   rng = np.random.default_rng(seed)
   for weight in model.weights:
     weight.assign(rng.normal(0.0, 0.5, weight.shape))

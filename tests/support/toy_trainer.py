@@ -61,7 +61,7 @@ def make_trainer(
   rate=0.1,
   callbacks=(),
   num_train_steps=NUM_STEPS,
-  ema_momentum=0.0,
+  variables=None,
   **options,
 ):
   model = model or make_model()
@@ -70,12 +70,13 @@ def make_trainer(
   return Trainer(
     model,
     loss_fn,
-    BertAdamW(schedule, use_ema=ema_momentum > 0, ema_momentum=ema_momentum),
+    BertAdamW(schedule),
     num_train_steps,
     TrainOptions(**{**defaults, **options}),
     output_dir,
     fingerprint={"max_seq_length": 384},
     callbacks=callbacks,
+    variables=variables,
   )
 
 

@@ -49,7 +49,7 @@ def train_as_worker(folder):
   """What one of the workers does in the first test; prints JSON."""
   strategy = make_strategy(StrategyOptions(), ExecutionOptions())
   # A batch of 5 on two workers: the second one has a row less.
-  run = Run(folder, strategy, batch_size=5, averages=True, name="run")
+  run = Run(folder, strategy, batch_size=5, layer_decay=0.9, name="run")
   own_dir = pathlib.Path(run.trainer._checkpoints.write_dir)
   run.model.save_weights(own_dir / "whole.weights.h5")
   weights = {path: values.tolist() for path, values in run.weights.items()}
@@ -65,7 +65,7 @@ def test_two_workers_make_the_updates_of_one_device(tmp_path):
   )
   assert weights == same_weights
   one = tf.distribute.get_strategy()
-  expected = Run(tmp_path, one, batch_size=5, averages=True).weights
+  expected = Run(tmp_path, one, batch_size=5, layer_decay=0.9).weights
   # What was saved can be read by a model without a strategy.
   fresh = make_model(num_layers=1)
   fresh.load_weights(tmp_path / "run" / "whole.weights.h5")

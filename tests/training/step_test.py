@@ -17,9 +17,10 @@ def train(jit_compile, dropout=0.0):
   """Makes three updates of two micro-batches each."""
   model = span_runs.make_model(dropout)
   optimizer = BertAdamW(1e-2)
-  optimizer.build(model.trainable_variables)
+  variables = model.trainable_variables
+  optimizer.build(variables)
   options = TrainOptions(train_batch_size=4, clip_norm=0.5)
-  step = TrainStep(model, span_runs.LOSS_FN, optimizer, options)
+  step = TrainStep(model, variables, span_runs.LOSS_FN, optimizer, options)
   batch = next(iter(span_runs.batches(4, 0)))
   parts = {n: tf.reshape(x, [2, 2, *x.shape[1:]]) for n, x in batch.items()}
   update = tf.function(step.update_from, jit_compile=jit_compile)

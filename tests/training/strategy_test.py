@@ -28,7 +28,8 @@ def even(folder, one, two):
   """Summed along a ring, recomputed and compiled."""
   modes = {"all_reduce": "ring", "recompute": True, "jit_compile": "on"}
   assert_same_updates(
-    Run(folder, one, averages=True), Run(folder, two, averages=True, **modes)
+    Run(folder, one, layer_decay=0.9),
+    Run(folder, two, layer_decay=0.9, **modes),
   )
 
 
@@ -107,7 +108,7 @@ def test_the_loss_curve_in_half_precision_follows_that_in_float32(
 ):
   one = tf.distribute.get_strategy()
   plain, half = (
-    Run(tmp_path, one, averages=True, precision=name)
+    Run(tmp_path, one, layer_decay=0.9, precision=name)
     for name in ("float32", precision)
   )
   difference = np.abs(np.subtract(half.events["loss"], plain.events["loss"]))

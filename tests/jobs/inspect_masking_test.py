@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bert_span.jobs.create_pretraining_data import masked_lines
+from bert_span.jobs.inspect_masking import masked_lines
 from bert_span.pretraining.masking import MaskedSequence, MaskedSpan
 from bert_span.pretraining.options import MaskingOptions
 
