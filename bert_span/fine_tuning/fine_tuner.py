@@ -186,6 +186,8 @@ def train_on(
     callbacks=callbacks,
     strategy=strategy,
     unsummed_embeddings=[table] if options.clip_by_unsummed_embeddings else [],
+    # The pooler among them, which has no gradient: checkpoints have its slots.
+    variables=extractor.weights,
   )
   return trainer.train(batches.dataset)
 

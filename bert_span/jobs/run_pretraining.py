@@ -11,6 +11,11 @@ from bert_span.jobs.dry_run import plan_devices, pretraining_lines
 from bert_span.jobs.options import PretrainingRunOptions, RunOptions
 from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
+from bert_span.presets.selection import (
+  SELECTION_FILE,
+  selection_words,
+  write_selection,
+)
 from bert_span.pretraining import model_files
 from bert_span.pretraining.batches import PretrainingInput, are_records
 from bert_span.pretraining.model import PretrainingModel
@@ -28,12 +33,7 @@ from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.checkpoints import steps_made
 from bert_span.training.progress import write_scalars
 from bert_span.training.run_folder import RunFlags, locked_folder
-from bert_span.training.selection import (
-  SELECTION_FILE,
-  ModelSelection,
-  selection_words,
-  write_selection,
-)
+from bert_span.training.selection import ModelSelection
 from bert_span.training.strategy import (
   is_chief,
   scope_of,

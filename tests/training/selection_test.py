@@ -8,13 +8,10 @@ import pytest
 from span_runs import read_events
 from toy_trainer import NUM_STEPS, assert_same, dataset_fn, make_trainer
 
+from bert_span.presets.selection import read_selection, write_selection
 from bert_span.training.callbacks import EvaluationInterrupted
 from bert_span.training.options import SelectionOptions
-from bert_span.training.selection import (
-  ModelSelection,
-  read_selection,
-  write_selection,
-)
+from bert_span.training.selection import ModelSelection
 
 
 def _selecting_trainer(output_dir, f1_of_step, patience=None):
