@@ -18,13 +18,13 @@ flags.disclaim_key_flags()
 class _DryRunOptions:
   dry_run: bool = option(
     False,
-    "Whether only to report steps, windows, lengths, parameters, and the "
-    "memory that one step takes here. Nothing is trained or written.",
+    "Whether only to report the steps, and the memory that one step takes "
+    "here. Nothing is trained or written.",
   )
   memory_gb: float | None = option(
     None,
-    "Memory of a device in GB (10^9 bytes), for --dry_run; by default that of "
-    "this machine's GPU, or else of the machine.",
+    "With --dry_run: memory of a device in GB (10^9 bytes), with which that of "
+    "a step is compared.",
     minimum=0.0,
   )
 

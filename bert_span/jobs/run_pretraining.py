@@ -7,7 +7,7 @@ import os
 import keras
 import tensorflow as tf
 
-from bert_span.jobs.dry_run import plan_devices, pretraining_lines
+from bert_span.jobs.dry_run import pretraining_lines
 from bert_span.jobs.options import PretrainingRunOptions, RunOptions
 from bert_span.modeling import encoder
 from bert_span.presets.encoder_source import EncoderSource
@@ -85,13 +85,12 @@ def run_pretraining(run):
 
 
 def print_dry_run(run, memory_gb=None):
-  """Prints what `run_pretraining` would do; memory_gb: `plan_devices`."""
+  """Prints what `run_pretraining` would do; memory_gb is of a device."""
   text, _ = run.texts()
   job = PretrainingJob(run)
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
-    plan = plan_devices(run.devices, memory_gb)
-    for line in pretraining_lines(job, text, plan):
+    for line in pretraining_lines(job, text, memory_gb):
       print(line, flush=True)
   if run.do_eval:
     print(

@@ -17,7 +17,7 @@ from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.fine_tuning.development_set import DevelopmentSet
 from bert_span.fine_tuning.fine_tuner import train_on, training_set_of
 from bert_span.fine_tuning.options import FineTuningOptions
-from bert_span.jobs.dry_run import fine_tuning_lines, plan_devices
+from bert_span.jobs.dry_run import fine_tuning_lines
 from bert_span.jobs.options import RunOptions, SquadRunOptions
 from bert_span.jobs.seed_runs import run_seeds
 from bert_span.presets.selection import selection_words
@@ -108,14 +108,11 @@ def run_squad(run):
 
 
 def print_dry_run(run, memory_gb=None):
-  """Prints what `run_squad` would do; for memory_gb see `plan_devices`."""
+  """Prints what `run_squad` would do; memory_gb is of a device."""
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
-    plan = plan_devices(run.devices, memory_gb)
-    inputs = _training_inputs(run)[:2]
-    for line in fine_tuning_lines(
-      *inputs, run.fine_tuning_options, run.output_dir, plan
-    ):
+    extractor, training_set, _ = _training_inputs(run)
+    for line in fine_tuning_lines(extractor, training_set, run, memory_gb):
       print(line, flush=True)
   if run.do_predict or run.do_eval:
     questions = len(run.questions().examples)
