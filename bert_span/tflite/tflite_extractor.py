@@ -27,8 +27,8 @@ _LITERT = "ai_edge_litert"
 class TFLiteSpanExtractor:
   """Answers questions with a TFLite file.
 
-  Only the encoder runs in the file. Tokens, windows and decoding are those of
-  `SpanExtractor`: passages may have any length, case and accents.
+  Only encoder and head run in the file. Tokens, windows and decoding are those
+  of `SpanExtractor`: passages may have any length, case and accents.
 
   Example:
 
@@ -51,11 +51,7 @@ class TFLiteSpanExtractor:
   """
 
   def __init__(
-    self,
-    path,
-    window_options=None,
-    decoder_options=None,
-    num_threads=None,
+    self, path, window_options=None, decoder_options=None, num_threads=None
   ):
     config = tflite_file.read_span_config(path)
     tflite_file.check_unchanged(path, config)

@@ -16,7 +16,7 @@ from bert_span.tflite.tflite_extractor import (
 # Share of sample questions with the same answer, character for character.
 # Quantization changes some answers; a broken file changes nearly all.
 _LEAST_EQUAL = {"none": 1.0, "float16": 0.97, "dynamic": 0.6}
-# Of float32: sums are computed in another order.
+# Sums in float32 are computed in another order.
 _TOLERANCE = 1e-3
 _MAX_SHOWN = 5  # differences
 

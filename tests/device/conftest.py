@@ -72,12 +72,12 @@ def device_files(shared_data, tmp_path_factory):
   vocabulary = minilm.preprocessor.tokenizer.vocabulary
   tiny = tiny_extractor(True, _WINDOWS, vocabulary=vocabulary)
 
-  others = _examples(shared_data, _TINY)
+  tiny_examples = _examples(shared_data, _TINY)
   hostile = [*HOSTILE, *(2 * text for text in HOSTILE)]
   for i, text in enumerate(hostile):
-    others.append(SquadExample(f"hostile {i}", hostile[-1 - i], text))
+    tiny_examples.append(SquadExample(f"hostile {i}", hostile[-1 - i], text))
 
-  def written(name, content, examples=others):
+  def written(name, content, examples=tiny_examples):
     path = folder / f"{name}.tflite"
     path.write_bytes(content)
     return DeviceFile(str(path), examples)

@@ -66,10 +66,10 @@ def _runner(program):
       check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    parsed = [json.loads(line) for line in done.stdout.splitlines()]
     if mode == "tokens":
-      return [list(tokens.values()) for tokens in found]
-    return found
+      return [list(tokens.values()) for tokens in parsed]
+    return parsed
 
   return run
 
@@ -81,8 +81,8 @@ def _texts(examples):
 @pytest.mark.parametrize("name", ["uncased", "cased", "newer", "broken"])
 def test_tokens_of_all_texts(name, rows, device_files, texts, token_rows):
   file = device_files["cased" if name == "cased" else "uncased"]
-  found = rows(file.path, "tokens", texts[name])
-  rows_of_text = zip(texts[name], found, token_rows(name), strict=True)
+  tokens = rows(file.path, "tokens", texts[name])
+  rows_of_text = zip(texts[name], tokens, token_rows(name), strict=True)
   assert not [text for text, given, wanted in rows_of_text if given != wanted]
 
 
@@ -90,9 +90,9 @@ def test_tokens_of_all_texts(name, rows, device_files, texts, token_rows):
 def test_answers(name, build, device_files, expected_answers, rows, capsys):
   file, (expected, ms_per_question) = device_files[name], expected_answers[name]
   run = _runner(build("rows")) if name == "minilm" else rows
-  *found, milliseconds = run(file.path, "answers", _texts(file.examples))
+  *answers, milliseconds = run(file.path, "answers", _texts(file.examples))
   for given, wanted, example in zip(
-    found, expected, file.examples, strict=True
+    answers, expected, file.examples, strict=True
   ):
     assert_answer(given, wanted)
     span = encoded(example.context)[given["byte_start"] : given["byte_end"]]

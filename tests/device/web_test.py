@@ -69,8 +69,8 @@ def test_tokens_of_all_texts(name, tokens_in_browser, texts, token_rows):
   rows = token_rows(name)
   for begin in range(0, len(texts[name]), _BATCH):
     batch = texts[name][begin : begin + _BATCH]
-    found = tokens_in_browser(json.dumps(batch, default=list), name)
-    pairs = zip(batch, found, strict=True)
+    tokens = tokens_in_browser(json.dumps(batch, default=list), name)
+    pairs = zip(batch, tokens, strict=True)
     assert not [text for text, given in pairs if given != next(rows)]
 
 

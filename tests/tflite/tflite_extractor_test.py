@@ -53,8 +53,8 @@ def test_answers_are_those_of_the_model(file):
     given += extractor.answer(questions, _PASSAGES, n_best=4)
   for wanted, answers in zip(expected, given, strict=True):
     assert [a[:3] for a in answers] == [w[:3] for w in wanted]
-    for answer, other in zip(answers, wanted, strict=True):
-      assert answer[3:] == pytest.approx(other[3:], abs=1e-4)
+    for answer, expected_answer in zip(answers, wanted, strict=True):
+      assert answer[3:] == pytest.approx(expected_answer[3:], abs=1e-4)
 
 
 def test_any_text_gives_offsets_within_the_passage():
