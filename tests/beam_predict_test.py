@@ -55,8 +55,8 @@ def test_a_killed_job_goes_on_and_two_processes_write_the_same(
   expected = shared_extractor().answer([QUESTION] * 10, _CONTEXTS)
   paths = out.glob("answers-*.jsonl")
   lines = [line for path in paths for line in path.read_text().splitlines()]
-  found = sorted(map(json.loads, lines), key=lambda row: row["id"])
-  for row, answer in zip(found, expected, strict=True):
+  rows = sorted(map(json.loads, lines), key=lambda row: row["id"])
+  for row, answer in zip(rows, expected, strict=True):
     assert (row["answer"], row["char_start"]) == answer[:2]
     assert row["score"] == pytest.approx(answer.score, abs=1e-4)
   (letters,) = out.glob("dead_letters-*")

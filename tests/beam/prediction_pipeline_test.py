@@ -95,9 +95,10 @@ def test_answers_are_those_of_the_extractor(kind, format, tmp_path):
   rows = (
     rows_in(out) if format == "jsonl" else parquet.read_table(out).to_pylist()
   )
-  answers = zip(examples, extractor.predictions(examples), strict=True)
+  predictions = extractor.predictions(examples)
   expected = {
-    e.qas_id: kind.columns.answer_row(e, found, 3) for e, found in answers
+    example.qas_id: extractor.columns.answer_row(example, prediction, 3)
+    for example, prediction in zip(examples, predictions, strict=True)
   }
   assert len(rows) == len(expected) == 70
   for row in rows:

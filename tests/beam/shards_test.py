@@ -33,8 +33,8 @@ def test_the_id_decides_the_shard_or_else_the_location():
     assert shards.shard_of(record) == shard
   # Without an id the location decides.
   bad = [BadRecord(RecordLocation("a", n), "Bad.") for n in range(800)]
-  found = [AnswerShards("out", 8).shard_of(record) for record in bad]
-  assert all(60 < found.count(shard) < 140 for shard in range(8))
+  shards = [AnswerShards("out", 8).shard_of(record) for record in bad]
+  assert all(60 < shards.count(shard) < 140 for shard in range(8))
 
 
 def test_a_shard_is_done_once_its_answers_exist(tmp_path):
