@@ -16,7 +16,7 @@ _COMMANDS = {
   ),
   "conversion": (
     "--preset={model} --data_file={data} --sides=bert_span --cores=1 "
-    "--repetitions=1 --warm_up=0",
+    "--repetitions=1",
     ["1"],
   ),
   "decoding": (
