@@ -65,9 +65,13 @@ def prepare_sides(model, questions, folder, peers):
   """
   from benchmarks.huggingface_peer import write_huggingface_model
   from bert_span.extractors.span_extractor import SpanExtractor
+  from bert_span.serving.signatures import ServedModel, write_saved_model
 
   extractor = SpanExtractor.from_preset(model)
-  saved_model = extractor.export(os.path.join(folder, "saved_model"))
+  saved_model = os.path.join(folder, "saved_model")
+  # As extractor.export, without its checks.
+  vocabulary = extractor.preprocessor.tokenizer.vocabulary
+  write_saved_model(ServedModel(extractor), vocabulary, saved_model)
   tflite = os.path.join(folder, "model.tflite")
   if TFLITE in peers:
     plain = {"quantization": "none", "dynamic_length": True}

@@ -37,11 +37,9 @@ _SHORT = flags.DEFINE_integer(
   "Short passages of the memory runs; 0 skips them.",
   lower_bound=0,
 )
-_ONE_THREAD = {
-  "TF_NUM_INTRAOP_THREADS": "1",
-  "TF_NUM_INTEROP_THREADS": "1",
-  "OMP_NUM_THREADS": "1",
-}
+_ONE_THREAD = dict.fromkeys(
+  ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"), "1"
+)
 # As beam_predict logs them.
 _RATE = re.compile(r"([\d.]+) s of answering .* after ([\d.]+) s of loading")
 
@@ -71,7 +69,20 @@ def main(argv):
       )
     ]
     runs = [_run(folder, _MODEL.value, rows, n) for n in workers]
-    _print_speeds(runs)
+    print_head(
+      *("workers", "questions/s", "questions a processor second"),
+      *("MB a worker", "seconds of start", "of which loading"),
+    )
+    for run in runs:
+      answering = run.answering / run.workers
+      print_row(
+        run.workers,
+        f"{run.questions / answering:.1f}",
+        f"{run.questions / run.processor:.1f}",
+        f"{run.memory:.0f}",
+        f"{run.seconds - answering:.0f}",
+        f"{run.loading / run.workers:.1f}",
+      )
     if not _SHORT.value:
       return
     model = os.path.join(folder, "random_model")
@@ -140,23 +151,6 @@ def _usage_of_workers(job_folder):
       seconds = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
       usage[folder] = (int(peak[1]) / 1024, seconds)
   return usage
-
-
-def _print_speeds(runs):
-  print_head(
-    *("workers", "questions/s", "questions a processor second"),
-    *("MB a worker", "seconds of start", "of which loading"),
-  )
-  for run in runs:
-    answering = run.answering / run.workers
-    print_row(
-      run.workers,
-      f"{run.questions / answering:.1f}",
-      f"{run.questions / run.processor:.1f}",
-      f"{run.memory:.0f}",
-      f"{run.seconds - answering:.0f}",
-      f"{run.loading / run.workers:.1f}",
-    )
 
 
 if __name__ == "__main__":

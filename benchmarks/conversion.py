@@ -43,7 +43,6 @@ _BYTE_PAIRS = flags.DEFINE_string(
 _REPETITIONS = flags.DEFINE_integer(
   "repetitions", 5, "Measurements of each side.", lower_bound=1
 )
-_WARM_UP = flags.DEFINE_integer("warm_up", 1, "Runs to warm up.", lower_bound=0)
 _CASE = flags.DEFINE_string("case", None, "One case to measure: side,cores.")
 _QUESTIONS_PER_CALL = 1000
 define_flags(WindowOptions)
@@ -104,7 +103,7 @@ def _measure(side, cores):
   os.sched_setaffinity(0, available[:cores])  # before any thread is started
   convert = _CONVERTERS[side]()
   seconds, (windows, questions) = repetitions.repeated_seconds(
-    convert, _REPETITIONS.value, _WARM_UP.value
+    convert, _REPETITIONS.value
   )
   return {
     "windows": windows,

@@ -103,7 +103,7 @@ def _take_turns(parts, version_2):
         f"{prediction.text!r} by bert_span."
       )
   return repetitions.seconds_in_turns(
-    {"loops": loops, "bert_span": bert_span}, range(_REPETITIONS.value)
+    {"loops": loops, "bert_span": bert_span}, _REPETITIONS.value
   )
 
 

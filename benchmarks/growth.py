@@ -13,7 +13,6 @@ WordPiece, so no passage of that length has more windows.
 """
 
 import json
-import resource
 import statistics
 
 from absl import flags
@@ -72,6 +71,7 @@ def main(argv):
 def _measure(questions, characters):
   """Answers the questions of a case; returns the dict to print."""
   from benchmarks.random_models import questions_about, random_extractor
+  from bert_span.jobs.dry_run import peak_bytes
 
   extractor = random_extractor(_PRESET.value)
 
@@ -80,27 +80,21 @@ def _measure(questions, characters):
       pass  # Keeps no answers.
 
   ask(questions_about(_PASSAGE_CHARACTERS, 1))  # Loads and traces everything.
-  before = _peak_mb()
+  before = peak_bytes()
   examples = questions_about(characters, questions)
   seconds, _ = repetitions.repeated_seconds(
     lambda: ask(examples), _REPETITIONS.value, warm_up=0
   )
-  peak = _peak_mb()
+  peak = peak_bytes()
   windows = extractor.preprocessor(
     {"question": [examples[0].question], "context": [examples[0].context]}
   )
   return {
     "seconds": seconds,
     "windows": questions * len(windows["input_ids"]),
-    "before_mb": before,
-    "peak_mb": peak,
+    "before_mb": round(before / 1e6),
+    "peak_mb": round(peak / 1e6),
   }
-
-
-def _peak_mb():
-  """Returns the peak resident memory of this process; Linux reports KiB."""
-  peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-  return round(1024 * peak / 1e6)
 
 
 if __name__ == "__main__":

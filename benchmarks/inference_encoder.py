@@ -1,6 +1,6 @@
 r"""Measures the encoder that answers against KerasHub's, which trains.
 
-  python -m benchmarks.inference_encoder [--model=minilm_squad] [--seconds=20]
+  python -m benchmarks.inference_encoder [--model=minilm_squad] [--rounds=50]
 
 Both use the same weights. They take turns, call by call, with the first one in
 bfloat16 and with only the matrix products of the model. Prints for each shape
@@ -14,15 +14,15 @@ import statistics
 import numpy as np
 from absl import flags
 
-from benchmarks.repetitions import rounds_of, seconds_in_turns
+from benchmarks.repetitions import seconds_in_turns
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string(
   "model", "minilm_squad", "Model directory, or name of a model."
 )
-_SECONDS = flags.DEFINE_float(
-  "seconds", 20.0, "Seconds to measure each shape.", lower_bound=0.1
+_ROUNDS = flags.DEFINE_integer(
+  "rounds", 50, "Calls of each side at each shape.", lower_bound=1
 )
 _SHAPES = flags.DEFINE_list(
   "shapes",
@@ -57,7 +57,7 @@ def main(argv):
     ours, keras = (side(inputs) for side in sides[:2])
     calls = [functools.partial(side, inputs) for side in sides]
     calls.append(functools.partial(products, *shape))
-    times = seconds_in_turns(dict(enumerate(calls)), rounds_of(_SECONDS.value))
+    times = seconds_in_turns(dict(enumerate(calls)), _ROUNDS.value)
     medians = [1e3 * statistics.median(seconds) for seconds in times.values()]
     ratios = [medians[0] / other for other in medians[1:]]
     print_row(

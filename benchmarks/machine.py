@@ -7,10 +7,11 @@ import platform
 
 def describe_machine(*packages):
   """Returns two lines: the processor; versions of Python and packages."""
+  processor = _first_processor().get("model name") or platform.machine()
   versions = [f"{name} {importlib.metadata.version(name)}" for name in packages]
   return "\n".join(
     [
-      f"{_processor()}, {os.cpu_count()} cores",
+      f"{processor}, {os.cpu_count()} cores",
       ", ".join([f"Python {platform.python_version()}", *versions]),
     ]
   )
@@ -22,11 +23,6 @@ def vector_instructions():
   present = fields.get("flags", fields.get("Features", "")).split()
   known = ("avx2", "avx512f", "avx_vnni", "avx512_vnni", "asimddp", "i8mm")
   return tuple(name for name in known if name in present)
-
-
-def _processor():
-  name = _first_processor().get("model name")
-  return name or platform.processor() or platform.machine()
 
 
 def _first_processor():

@@ -25,27 +25,16 @@ def repeated_seconds(work, repetitions, warm_up=1):
 def seconds_in_turns(works, rounds):
   """Times functions in turns, so that other work affects all of them.
 
-  Args:
-    works: dict of functions.
-    rounds: iterable with an element for each round.
-
   Returns:
-    Dict of lists of seconds.
+    Dict of lists of seconds, with the keys of the dict `works`.
   """
   seconds = {name: [] for name in works}
-  for _ in rounds:
+  for _ in range(rounds):
     for name, work in works.items():
       begin = time.perf_counter()
       work()
       seconds[name].append(time.perf_counter() - begin)
   return seconds
-
-
-def rounds_of(duration):
-  """Yields until the seconds are over."""
-  end = time.monotonic() + duration
-  while time.monotonic() < end:
-    yield
 
 
 def rate_summary(count, seconds):

@@ -49,9 +49,7 @@ _SECONDS = flags.DEFINE_float(
 _WARM_UP = flags.DEFINE_integer(
   "warm_up", 3, "Requests to warm up before the first run.", 0
 )
-_TIMEOUT = flags.DEFINE_float(
-  "timeout", 60.0, "Timeout of a request in seconds.", lower_bound=0.1
-)
+_TIMEOUT = 60.0  # seconds of a request
 _DATA_FILE = data_file_flag()
 
 
@@ -118,9 +116,7 @@ def _client():
     _ADDRESS.value,
     _MODEL.value,
     batch_size=_BATCH_SIZE.value,
-    retry_options=RetryOptions(
-      timeout=_TIMEOUT.value, deadline=_TIMEOUT.value, max_attempts=1
-    ),
+    retry_options=RetryOptions(_TIMEOUT, _TIMEOUT, max_attempts=1),
   )
 
 

@@ -46,7 +46,12 @@ _SHORT = flags.DEFINE_integer(
   "Second length, in WordPieces, at which files of any length are timed.",
   lower_bound=1,
 )
-_QUANTIZATIONS = ("none", "float16", "dynamic")
+_QUANTIZATIONS = flags.DEFINE_multi_enum(
+  "quantization",
+  ["none", "float16", "dynamic"],
+  ["none", "float16", "dynamic"],
+  "Files to compare with none; repeatable.",
+)
 # The recipes of ai-edge-quantizer. The converter itself knows no 4 bits.
 _RECIPES = {
   "8 bits, a scale an output": "dynamic_wi8c_afp32",
@@ -99,7 +104,7 @@ def _export(extractor, folder):
   from bert_span.tflite import export as tflite_export
 
   files = []
-  for quantization in _QUANTIZATIONS:
+  for quantization in dict.fromkeys(["none", *_QUANTIZATIONS.value]):
     for is_dynamic in (False, True):
       options = tflite_export.TFLiteOptions(quantization, is_dynamic)
       path = os.path.join(folder, f"{quantization}_{is_dynamic}.tflite")
@@ -159,7 +164,7 @@ def _times(files, max_seq_length):
     for length in _lengths(name, max_seq_length):
       for threads in _THREADS:
         runs[name, length, threads] = _run_of(path, length, threads)
-  return seconds_in_turns(runs, range(_ROUNDS.value))
+  return seconds_in_turns(runs, _ROUNDS.value)
 
 
 def _run_of(path, length, threads):

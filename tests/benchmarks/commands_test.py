@@ -16,7 +16,7 @@ _COMMANDS = {
   ),
   "conversion": (
     "--preset={model} --data_file={data} --sides=bert_span --cores=1 "
-    "--repetitions=1 --warm_up=0",
+    "--repetitions=1",
     ["1"],
   ),
   "decoding": (
@@ -25,7 +25,7 @@ _COMMANDS = {
   ),
   "growth": ("--questions=2 --characters= --repetitions=1", ["2"]),
   "inference_encoder": (
-    "--model={model} --shapes=1x8,2x16 --seconds=0.1",
+    "--model={model} --shapes=1x8,2x16 --rounds=1",
     ["1x8", "2x16"],
   ),
   "passage_search": (
@@ -49,8 +49,9 @@ _COMMANDS = {
     ["1", "2"],
   ),
   "tflite": (
-    "--model={model} --predict_file={data} --questions=2 --rounds=1 --short=16",
-    ["none"] * 3 + ["float16"] * 3 + ["dynamic"] * 3,
+    "--model={model} --predict_file={data} --questions=2 --rounds=1 --short=16 "
+    "--quantization=none",
+    ["none"] * 3,
   ),
   "training": (
     "--shapes=tiny --sides=tensorflow --max_seq_length=64 --batch_size=1 "
