@@ -24,7 +24,6 @@ import re
 import numpy as np
 import tensorflow as tf
 
-import bert_span
 from bert_span.data.labelled_windows import (
   LabelledWindows,
   Skipped,
@@ -46,6 +45,8 @@ from bert_span.text.vocabulary import vocabulary_sha256
 MANIFEST_FILE = "train.tf_record.json"
 _SHARD_NAME = re.compile(r"train-[0-9a-f]{8}-\d{5}-of-\d{5}\.tf_record")
 _WRITE_AGAIN = "Write them again with bert_span.create_squad_records"
+# The version of bert_span since which windows and labels are the same.
+_WINDOWS_OF = "0.1.0"
 _TOKEN_FEATURES = ("input_ids", "input_mask", "segment_ids")
 _FIRST_ID = 1_000_000_000  # As run_squad.
 # Records that one call writes or parses, to spread its overhead.
@@ -55,10 +56,10 @@ _RECORDS_PER_BATCH = 512
 def window_fingerprint(
   preprocessor, version_2, annotator_labels, drop_answerless
 ):
-  """What windows depend on: the flags and this package's version, as a dict."""
+  """What windows depend on, flags and the way they are made, as a dict."""
   tokenizer = preprocessor.tokenizer
   fingerprint = {
-    "bert_span": bert_span.__version__,
+    "bert_span": _WINDOWS_OF,
     **dataclasses.asdict(preprocessor.options),
     "do_lower_case": tokenizer.do_lower_case,
     "vocabulary_sha256": vocabulary_sha256(tokenizer.vocabulary),

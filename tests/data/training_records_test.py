@@ -93,7 +93,7 @@ def test_windows_of_records_are_those_of_the_questions(
 
 def test_records_made_with_other_options_are_refused(tmp_path, monkeypatch):
   _write(tmp_path)
-  monkeypatch.setattr("bert_span.__version__", "99")
+  monkeypatch.setattr(training_records, "_WINDOWS_OF", "99")
   with pytest.raises(ValueError) as error:
     _read(
       tmp_path,
