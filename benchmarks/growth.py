@@ -91,7 +91,7 @@ def _measure(questions, characters):
   )
   return {
     "seconds": seconds,
-    "windows": questions * len(windows["input_ids"]),
+    "windows": questions * len(windows["token_ids"]),
     "before_mb": round(before / 1e6),
     "peak_mb": round(peak / 1e6),
   }

@@ -142,7 +142,7 @@ def _score(path, examples, expected):
   """Returns EM, F1, and the share of answers equal to the Keras model's."""
   from bert_span import TFLiteSpanExtractor
 
-  given = list(TFLiteSpanExtractor(path, num_threads=2).predict(examples))
+  given = list(TFLiteSpanExtractor(path, num_threads=2).predictions(examples))
   equal = sum(
     (a.char_start, a.char_end) == (b.char_start, b.char_end)
     for a, b in zip(expected, given, strict=True)

@@ -13,7 +13,8 @@ def serve_model(model, server, **options):
   """Serves a model and the demo page, by `ServerOptions`, until stopped."""
   extractor = SpanExtractor.from_preset(model, **options)
   served = ServedModel(extractor)
-  app = local_server.model_app(served, extractor.preprocessor, server)
+  make_windows = extractor.preprocessor.windows
+  app = local_server.model_app(served, make_windows, server)
   _serve(app, server, "For one machine; production wants TensorFlow Serving.")
 
 

@@ -66,7 +66,7 @@ def serve(app, options, on_start):
     uvicorn.Server(config).run([socket])
 
 
-def model_app(served, preprocessor, options):
+def model_app(served, make_windows, options):
   """The REST API of a `ServedModel`, and the page that asks it."""
   # One question after the other: TensorFlow uses all cores for each.
   thread = futures.ThreadPoolExecutor(max_workers=1)
@@ -91,7 +91,7 @@ def model_app(served, preprocessor, options):
     return await answer(request, lambda body: _predict(served.functions, body))
 
   async def windows(request):
-    return await answer(request, lambda body: _windows(preprocessor, body))
+    return await answer(request, lambda body: _windows(make_windows, body))
 
   async def status(request):
     _check_model(request, options.model_name)
@@ -234,11 +234,11 @@ def _predict(functions, request):
   return {"outputs": outputs}
 
 
-def _windows(preprocessor, row):
+def _windows(make_windows, row):
   """The characters of the passage that each window of a row holds."""
   text = tf.TensorSpec([None], tf.string)
   columns = _columns([row], {"question": text, "context": text})
-  windows = preprocessor.windows(
+  windows = make_windows(
     {name: _tensor(name, values, text) for name, values in columns.items()}
   )
   starts = windows["token_char_starts"].numpy()

@@ -27,7 +27,7 @@ _PREDICT = "/v1/models/bert_span:predict"
 def _app(**options):
   served, extractor = served_model(SpanExtractor)
   options = ServerOptions(**options)
-  return local_server.model_app(served, extractor.preprocessor, options)
+  return local_server.model_app(served, extractor.preprocessor.windows, options)
 
 
 @pytest.fixture(scope="module")
