@@ -135,10 +135,10 @@ import shlex
 import subprocess
 from exported_model import ask_here, few_samples
 from programs import succeeds_here
-from bert_span.jobs import export_saved_model
+from bert_span.serving import export
 
 few = few_samples()
-export_saved_model.sample_examples = lambda: few
+export.sample_examples = lambda: few
 
 
 def run_line(line):
