@@ -33,7 +33,7 @@ from bert_span.cli import model_flags, program
 _MODEL = flags.DEFINE_string(
   "model", "minilm_squad", "Model directory, or the packaged model."
 )
-_PREDICT_FILE = model_flags.shared_flags("predict_file").predict_file
+(_PREDICT_FILE,) = model_flags.define_shared_flags("predict_file")
 _QUESTIONS = flags.DEFINE_integer(
   "questions", 500, "Questions to score, drawn at random.", lower_bound=1
 )

@@ -92,7 +92,7 @@ def test_every_span_of_a_bio_head_is_marked_and_listed(ask):
   (line,) = ask(QUESTION, kind=BioExtractor, is_json=True)
   answers = [tuple(a.values())[:3] for a in json.loads(line)["answers"]]
   assert answers == [span[:3] for span in spans]
-  model = f"--model={shared_model(head=BioExtractor)}"
+  model = f"--model={shared_model(kind=BioExtractor)}"
   other = (model, f"--question={QUESTION}", "--context=C", "--head=span")
   assert "--head" in refusal("bert_span.ask", *other)
 

@@ -70,7 +70,7 @@ def test_every_kind_of_difference_is_refused(kind, column):
   directory, _ = exported_model(kind)
   first, *rest = _predictions(kind)
   wrong = [dataclasses.replace(first, **c) for c in _wrong(first, kind)]
-  rows = list(map(kind.expected_row, [*wrong, first, *rest]))
+  rows = list(map(kind.columns.expected_row, [*wrong, first, *rest]))
   batches = [[_EXAMPLES[0]] * (len(wrong) + 1), _EXAMPLES[1:]]
   numbers = f"{len(wrong)} of {len(rows)} answers"
   with pytest.raises(ValueError, match=numbers) as caught:

@@ -180,7 +180,7 @@ def test_real_files_are_read_and_linted_whole(
       assert example.context.startswith(answer.text, answer.char_start)
   assert len(squad_file.report.lines()) == findings.get("ANSWER_MOVED", 0)
   assert linted.examples == squad_file.examples
-  names = [finding.kind.head_name for finding in linted.findings]
+  names = [finding.kind.name for finding in linted.findings]
   assert {kind: names.count(kind) for kind in findings} == findings
 
 
