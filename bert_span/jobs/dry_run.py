@@ -92,10 +92,7 @@ def memory_line(model, loss_fn, batch, options, devices, memory_gb=None):
 
 
 def measure_step(model, loss_fn, batch, options):
-  """Makes one step on this machine's device; returns its peak bytes.
-
-  They are those of TensorFlow on the GPU, or without one of the process.
-  """
+  """Makes one step on this machine's device; returns its `peak_bytes`."""
   optimizer = BertAdamW(0.0)  # Changes no weight.
   variables = model.trainable_variables
   optimizer.build(variables)
@@ -108,6 +105,11 @@ def measure_step(model, loss_fn, batch, options):
   )
   counter = tf.Variable(0, dtype=tf.int64)
   StepRunner(strategy, step, counter, dataset).run(1)
+  return peak_bytes()
+
+
+def peak_bytes():
+  """Peak bytes of TensorFlow on the GPU, or without one of the process."""
   if tf.config.list_physical_devices("GPU"):
     return tf.config.experimental.get_memory_info("GPU:0")["peak"]
   # Linux counts in KiB.

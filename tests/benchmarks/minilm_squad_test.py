@@ -196,7 +196,7 @@ def test_the_average_has_the_mean_of_the_weights(tmp_path):
   )
   paths = (shared_model(version_2=True), tmp_path / "other", tmp_path / "mean")
   for one, two, mean in zip(
-    *(SpanExtractor.from_preset(path).model.weights for path in paths),
+    *(SpanExtractor.from_preset(path).weights for path in paths),
     strict=True,
   ):
     expected = (one.numpy() + two.numpy()) / 2

@@ -228,7 +228,7 @@ def test_a_run_without_checkpoint_begins_anew_with_the_dropout_of_another_seed(
     (state,) = random_states(trainer.model)
     assert state.numpy()[1] == NUM_STEPS
   assert not np.array_equal(
-    other.get_weights()[0], whole.model.get_weights()[0]
+    other.model.get_weights()[0], whole.model.get_weights()[0]
   )
 
 
