@@ -59,7 +59,7 @@ def test_a_killed_job_goes_on_and_two_processes_write_the_same(
   for row, answer in zip(rows, expected, strict=True):
     assert (row["answer"], row["char_start"]) == answer[:2]
     assert row["score"] == pytest.approx(answer.score, abs=1e-4)
-  (letters,) = out.glob("dead_letters-*")
+  (letters,) = out.glob("dead_letters-*.jsonl")
   assert len(letters.read_text().splitlines()) == 1
   two = tmp_path / "two"
   first = beam_predict(
