@@ -186,8 +186,12 @@ def train_on(
     callbacks=callbacks,
     strategy=strategy,
     unsummed_embeddings=[table] if options.clip_by_unsummed_embeddings else [],
-    # The pooler among them, which has no gradient: checkpoints have its slots.
-    variables=extractor.weights,
+    # The pooler has no gradient, but checkpoints have its slots.
+    variables=[
+      weight
+      for weight in extractor.weights
+      if weight.trainable or "pooled_dense" in weight.path
+    ],
   )
   return trainer.train(batches.dataset)
 

@@ -30,6 +30,7 @@ from bert_span import (
 )
 from bert_span.fine_tuning.fine_tuner import (
   batches_of,
+  fine_tune,
   training_batches,
   training_set_of,
   window_loss_fn,
@@ -74,6 +75,9 @@ def test_fit_on_strings_lowers_the_loss_and_answers_with_the_new_weights(
   assert {name: x.shape[1:] for name, x in logits.items()} == {
     name: (32, *shape) for name, shape in kind.logits.items()
   }
+  # Labels in a dataset are ignored.
+  for name, values in extractor.predict(batches, verbose=0).items():
+    np.testing.assert_allclose(values, logits[name], atol=1e-5)
 
 
 def test_callbacks_of_keras_work(tmp_path):
@@ -155,6 +159,9 @@ def test_what_fit_cannot_take_is_refused():
     extractor.fit([QUESTION], [CONTEXT])
   with pytest.raises(ValueError, match="validation_data"):
     extractor.fit(_X, _Y, validation_split=0.5)
+  dataset = tf.data.Dataset.from_tensors((_X, _Y))
+  with pytest.raises(ValueError, match="y and sample_weight must be None"):
+    extractor.fit(dataset, sample_weight=[1.0, 2.0, 3.0])
   wrong = {"answer_text": ["Anna"] * 3, "answer_start": [22, 22, 23]}
   with pytest.raises(Exception, match="char_start 23"):
     extractor.fit(_X, wrong, verbose=0)
@@ -219,3 +226,15 @@ def test_fit_has_the_losses_and_weights_of_fine_tune(tmp_path, name):
   # The loss after the last update, too.
   assert max_difference(expected_weights, compared_weights(extractor)) < 1e-5
   assert max_difference(before, compared_weights(extractor)) > 1e-2
+
+
+def test_fine_tune_leaves_frozen_layers_as_they_are(tmp_path):
+  extractor = tiny_extractor()
+  extractor.backbone.trainable = False
+  frozen = [np.array(weight) for weight in extractor.backbone.weights]
+  head = [np.array(weight) for weight in extractor.head.weights]
+  fine_tune(extractor, _EXAMPLES, _OPTIONS, output_dir=tmp_path)
+  for weight, before in zip(extractor.backbone.weights, frozen, strict=True):
+    np.testing.assert_array_equal(weight, before)
+  for weight, before in zip(extractor.head.weights, head, strict=True):
+    assert np.any(weight != before)
