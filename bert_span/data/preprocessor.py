@@ -14,7 +14,11 @@ from bert_span.data.answer_positions import (
   passages_of,
   window_positions,
 )
-from bert_span.data.window_batches import example_arrays, text_array
+from bert_span.data.window_batches import (
+  example_arrays,
+  text_array,
+  text_tensor,
+)
 from bert_span.squad.example import NOT_LOCATED, check_located
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
 from bert_span.text.options import WindowOptions
@@ -111,7 +115,7 @@ class SpanPreprocessor(keras.layers.Layer):
 
   # Keras' own __call__ takes no strings.
   def __call__(self, x, y=None, sample_weight=None):
-    texts = {name: _strings(x[name]) for name in ("question", "context")}
+    texts = {name: text_tensor(x[name]) for name in ("question", "context")}
     windows = self.windows(texts)
     inputs = model_inputs(windows)
     if y is None:
@@ -158,7 +162,7 @@ class SpanPreprocessor(keras.layers.Layer):
   def label_tensors(self, y):
     """Returns y, with Python values as tensors."""
     return {
-      "answer_text": _strings(y["answer_text"]),
+      "answer_text": text_tensor(y["answer_text"]),
       "answer_start": tf.cast(y["answer_start"], tf.int32),
     }
 
@@ -280,10 +284,3 @@ def model_inputs(windows):
     "segment_ids": windows["segment_ids"],
     "padding_mask": windows["input_mask"],
   }
-
-
-def _strings(texts):
-  """A string tensor of one, of an array or of a list of str."""
-  if tf.is_tensor(texts):
-    return texts
-  return tf.constant(text_array(texts), tf.string)

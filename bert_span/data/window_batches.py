@@ -33,6 +33,13 @@ def text_array(texts):
   return np.array(encoded, object)
 
 
+def text_tensor(texts):
+  """Returns a string tensor of one, or of what `text_array` takes."""
+  if tf.is_tensor(texts):
+    return texts
+  return tf.constant(text_array(texts), tf.string)
+
+
 def example_arrays(examples):
   """Returns question and context of examples, arrays of UTF-8 bytes."""
   return {

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import os
 from typing import ClassVar
 
 import keras
@@ -16,9 +15,9 @@ from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.window_batches import (
   example_arrays,
   example_batches,
-  text_array,
 )
-from bert_span.modeling.architectures import architecture_of
+from bert_span.extractors import preset_files
+from bert_span.extractors.string_model import StringModel
 from bert_span.modeling.encoder import (
   EncoderConfig,
   build_encoder,
@@ -27,31 +26,26 @@ from bert_span.modeling.encoder import (
   encoder_config,
 )
 from bert_span.modeling.heads import assign_head, named_logits
-from bert_span.options.fields import options_from_json
-from bert_span.presets import model_directory
-from bert_span.presets.encoder_source import EncoderSource
-from bert_span.presets.selection import SELECTION_FILE, write_selection
-from bert_span.presets.span_config import (
-  CONFIG_FILE,
-  read_span_config,
-  span_config,
-  write_span_config,
-)
-from bert_span.storage.atomic_file import replaced_directory
-from bert_span.storage.files import is_remote
-from bert_span.storage.log import log_line
-from bert_span.text.options import WindowOptions
-
-# Questions in a batch, as keras.Model.fit has it.
-_BATCH_SIZE = 32
 
 
-class Extractor(keras.Model):
+class Extractor(StringModel):
   """An encoder with a head, trained on strings, that answers questions.
 
   `SpanExtractor` and `BioExtractor` are the two of this package. Everything in
-  which they differ is in their classes, so a third one is a subclass with the
-  attributes and methods below; see tests/extractors/third_extractor_test.py.
+  which they differ is in their classes. A third one is a subclass, see
+  tests/extractors/third_extractor_test.py. It has the attributes and methods
+  below, and these, which belong to the class:
+
+    make_head(use_bias=True): a new head, a Keras layer whose name ends in
+      "_head": the name of its file.
+    make_loss(options=None): the keras.losses.Loss of each output, of
+      `FineTuningOptions`; its `call` returns losses [windows].
+    predictions_of(examples, columns): the list of `Prediction` of the
+      prediction_columns of a batch.
+    served_classes(columns): classes and scores, [batch, n], of TensorFlow
+      Serving's Classify, of served columns.
+    list_file(predictions): dict of the name to the text of the file with the
+      list of each prediction.
 
   Args:
     backbone: of `build_encoder`, or a backbone of KerasHub. Its pooler, which
@@ -96,42 +90,14 @@ class Extractor(keras.Model):
   has_joint_probability = False
 
   @staticmethod
-  def make_head(use_bias=True):
-    """A new head: a Keras layer whose name ends in "_head", its file's name."""
-    raise NotImplementedError
-
-  @staticmethod
-  def make_loss(options=None):
-    """The keras.losses.Loss of each output, of `FineTuningOptions`.
-
-    Its `call` returns losses [windows].
-    """
-    raise NotImplementedError
-
-  @staticmethod
   def fingerprint(options):
     """JSON values that labels and loss depend on; {} for the original's."""
     return {}
 
   @staticmethod
-  def predictions_of(examples, columns):
-    """The list of `Prediction` of `prediction_columns` of a batch."""
-    raise NotImplementedError
-
-  @staticmethod
-  def served_classes(columns):
-    """Classes and scores, [batch, n], of TensorFlow Serving's Classify."""
-    raise NotImplementedError
-
-  @staticmethod
   def num_entries(options):
     """Entries in a list of answers; None if they depend on the batch."""
     return None
-
-  @staticmethod
-  def list_file(predictions):
-    """Name -> text of the file with the list of each prediction."""
-    raise NotImplementedError
 
   @staticmethod
   def make_observer(num_questions):
@@ -178,8 +144,8 @@ class Extractor(keras.Model):
     self.decoder_options = decoder_options or options_type()
     self.decoder_of(self.decoder_options)
     self.preprocessor = preprocessor
-    # A head that still has its random weights cannot answer.
-    self._untrained = [np.array(w) for w in head.weights] if new_head else []
+    # A head that still has them cannot answer.
+    self._new_head = [np.array(w) for w in head.weights] if new_head else []
 
   @classmethod
   def decoder_of(cls, options):
@@ -220,150 +186,10 @@ class Extractor(keras.Model):
     """The `WindowOptions` of the preprocessor."""
     return self.preprocessor.options
 
-  # Training, as keras.Model does it.
-
-  def compile(self, optimizer="auto", loss="auto", jit_compile=False, **kwargs):
-    """As keras.Model.compile.
-
-    Args:
-      optimizer: "auto" is Adam with the rate 5e-5, as in KerasHub.
-      loss: "auto" is `make_loss`: the `SpanLoss` of both ends, or `BioLoss`.
-      jit_compile: XLA compiles a step again for each shape, and the number and
-        length of windows vary; so it is off by default.
-      **kwargs: of keras.Model.compile.
-    """
-    if optimizer == "auto":
-      optimizer = keras.optimizers.Adam(5e-5)
-    if loss == "auto":
-      loss = self.make_loss()
-    super().compile(optimizer, loss=loss, jit_compile=jit_compile, **kwargs)
-
-  def compile_from_config(self, config):
-    """Compiles a loaded model; Keras leaves out those with a `compile`."""
-    self.compile(**keras.saving.deserialize_keras_object(config))
-    if self.built:
-      self.optimizer.build(self.trainable_variables)
-
-  def fit(
-    self,
-    x=None,
-    y=None,
-    batch_size=None,
-    sample_weight=None,
-    validation_data=None,
-    validation_split=0.0,
-    shuffle=True,
-    **kwargs,
-  ):
-    """As keras.Model.fit, on questions and passages.
-
-    Args:
-      x: dict of question and context, str [questions]; or a tf.data.Dataset of
-        batches of (x, y) or (x, y, sample_weight).
-      y: answers, see the preprocessor.
-      batch_size: questions in a batch, 32 by default. A long passage adds
-        windows to it.
-      sample_weight: float [questions].
-      validation_data: (x, y), (x, y, sample_weight) or a dataset.
-      validation_split, shuffle, **kwargs: of keras.Model.fit.
-
-    Without a preprocessor x and y are windows and their labels, and
-    everything is as in keras.Model.fit.
-
-    Returns:
-      Keras' History.
-    """
-    if self.preprocessor is not None:
-      if validation_split:
-        raise ValueError(
-          "validation_split would put questions about one passage on both "
-          "sides. Divide by passage, and give validation_data."
-        )
-      x = self._question_batches(x, y, sample_weight, batch_size, shuffle)
-      x, y, sample_weight = self._window_batches(x), None, None
-      shuffle = False  # The questions were shuffled.
-      if validation_data is not None:
-        parts = keras.utils.unpack_x_y_sample_weight(validation_data)
-        size = kwargs.get("validation_batch_size") or batch_size
-        # Keras hands it to `evaluate`, which makes the windows.
-        validation_data = self._question_batches(*parts, size)
-      batch_size = None
-    return super().fit(
-      x,
-      y,
-      batch_size=batch_size,
-      sample_weight=sample_weight,
-      validation_data=validation_data,
-      validation_split=validation_split,
-      shuffle=shuffle,
-      **kwargs,
-    )
-
-  def evaluate(
-    self, x=None, y=None, batch_size=None, sample_weight=None, **kwargs
-  ):
-    """As keras.Model.evaluate: loss and metrics of windows, see `fit`."""
-    if self.preprocessor is not None:
-      # In `fit`, Keras would keep the questions of the first epoch.
-      kwargs.pop("_use_cached_eval_dataset", None)
-      x = self._question_batches(x, y, sample_weight, batch_size)
-      x, y, sample_weight = self._window_batches(x), None, None
-      batch_size = None
-    return super().evaluate(
-      x, y, batch_size=batch_size, sample_weight=sample_weight, **kwargs
-    )
-
-  def predict(self, x, batch_size=None, **kwargs):
-    """As keras.Model.predict: the logits of windows, see `fit`.
-
-    Returns:
-      dict of float32 [windows, max_seq_length, ..]. `window_logits` gives them
-      with the windows, and `answer` and `predictions` give answers.
-    """
-    if self.preprocessor is not None:
-      length = self.window_options.max_seq_length
-
-      def padded(inputs):
-        missing = length - tf.shape(inputs["token_ids"])[1]
-        return {n: tf.pad(v, [[0, 0], [0, missing]]) for n, v in inputs.items()}
-
-      x = self._window_batches(self._question_batches(x, batch_size=batch_size))
-      x, batch_size = x.map(padded), None
-    return super().predict(x, batch_size=batch_size, **kwargs)
-
-  def _question_batches(
-    self, x, y=None, sample_weight=None, batch_size=None, shuffle=False
-  ):
-    """A dataset of batches of questions, with what else is given."""
-    if isinstance(x, tf.data.Dataset):
-      return x
-    if not isinstance(x, dict) or not {"question", "context"} <= x.keys():
-      raise ValueError(
-        "x must be a dict of question and context, or a tf.data.Dataset of "
-        f"batches. Received: {type(x).__name__}. For prepared windows, set "
-        "preprocessor to None."
-      )
-    data = {name: _texts(x[name]) for name in ("question", "context")}
-    if y is not None:
-      data = data, self.preprocessor.label_tensors(y)
-      if sample_weight is not None:
-        data = *data, tf.constant(sample_weight, tf.float32)
-    dataset = tf.data.Dataset.from_tensor_slices(data)
-    if shuffle:
-      dataset = dataset.shuffle(max(len(dataset), 1))
-    return dataset.batch(batch_size or _BATCH_SIZE)
-
-  def _window_batches(self, questions):
-    """The dataset of their windows, as the preprocessor makes them."""
-    return questions.map(
-      lambda *data: self.preprocessor(*data),
-      num_parallel_calls=tf.data.AUTOTUNE,
-    ).prefetch(tf.data.AUTOTUNE)
-
   # Answers.
 
   def answer(self, question, context, n_best=1):
-    """Answers one question, or several; see `answers.decoding.predictions`.
+    """Answers one question, or several.
 
     Args:
       question: str, or a list of str.
@@ -433,15 +259,20 @@ class Extractor(keras.Model):
       raise ValueError(
         "A model without a preprocessor takes no strings. Set preprocessor."
       )
-    if self._untrained and all(
-      map(np.array_equal, self._untrained, self.head.weights)
-    ):
+    if self.has_new_head:
       raise ValueError(
         f"The {self.head_name} head is new, so its answers would be random. "
         "Train it first: fit, bert_span.fine_tune, or bert_span.run_squad "
         "--preset."
       )
     return AnswerGraph(self, steps, on_windows)
+
+  @property
+  def has_new_head(self):
+    """Whether the head still has its random weights."""
+    return bool(self._new_head) and all(
+      map(np.array_equal, self._new_head, self.head.weights)
+    )
 
   @property
   def graph(self):
@@ -504,34 +335,15 @@ class Extractor(keras.Model):
       ValueError: there is no such model, it is damaged or has another head, or
         an option is unknown.
     """
-    if isinstance(preset, EncoderSource):
-      source, config = preset, {}
-      if preset.preset:
-        config = read_span_config(preset.preset) or {}
-    else:
-      source = EncoderSource(preset=os.fspath(preset), verify=verify)
-      config = read_span_config(preset) or {}
-    kind = cls._class_of_head(config.get("head", cls.head_name), preset)
-    window = window_options or WindowOptions(**config.get("window", {}))
-    decoder = decoder_options or options_from_json(
-      kind.decoder_class.options_type,
-      config.get("decoder", {}),
-      f"{source.preset}/{CONFIG_FILE}, decoder",
+    return preset_files.load_extractor(
+      cls,
+      preset,
+      window_options,
+      decoder_options,
+      fixed_length=fixed_length,
+      verify=verify,
+      options=options,
     )
-    window, decoder = _with_options(options, window, decoder)
-    loaded = source.load()
-    lower_case = config.get("do_lower_case", source.lower_case(loaded))
-    extractor = kind.from_loaded(
-      loaded,
-      loaded.vocabulary(source.vocab_file),
-      lower_case,
-      window,
-      decoder,
-      fixed_length,
-    )
-    if extractor._untrained:
-      log_line(f"{loaded.description} has no {kind.head_name} head: a new one.")
-    return extractor
 
   @classmethod
   def from_loaded(
@@ -563,7 +375,7 @@ class Extractor(keras.Model):
     return loaded.head_weights.get(cls.make_head().name)
 
   @classmethod
-  def _class_of_head(cls, name, preset):
+  def class_of_head(cls, name, preset):
     """This class or the subclass of it whose head has a name."""
     kind = extractor_class(name)
     if not issubclass(kind, cls):
@@ -590,45 +402,7 @@ class Extractor(keras.Model):
     Raises:
       ValueError: the directory holds no model, or a weight exceeds float16.
     """
-    directory = os.fspath(directory)
-    if not is_remote(directory):
-      directory = os.path.realpath(directory)
-      is_model = os.path.isfile(os.path.join(directory, CONFIG_FILE))
-      is_empty = os.path.isdir(directory) and not os.listdir(directory)
-      if os.path.lexists(directory) and not is_model and not is_empty:
-        raise ValueError(
-          f"{directory} is not replaced: it has no {CONFIG_FILE}, so it is no "
-          "model of bert_span. Save the model in a new directory."
-        )
-    with replaced_directory(
-      directory,
-      last=[CONFIG_FILE, SELECTION_FILE],
-      keeps=model_directory.is_other_file,
-    ) as unfinished:
-      self._write_weights(unfinished, half_precision)
-      self._write_config(unfinished, selection)
-
-  def _write_weights(self, directory, half_precision):
-    tokenizer = self.preprocessor.tokenizer
-    model_directory.save_backbone(self.backbone, directory, half_precision)
-    model_directory.save_head(self.head, directory)
-    model_directory.save_tokenizer(
-      directory,
-      tokenizer.full_vocabulary,
-      tokenizer.do_lower_case,
-      architecture_of(self.backbone),
-    )
-    model_directory.write_checksums(directory)
-
-  def _write_config(self, directory, selection):
-    write_selection(directory, selection)
-    config = span_config(
-      self.preprocessor.tokenizer.do_lower_case,
-      self.window_options,
-      self.decoder_options,
-      self.head_name,
-    )
-    write_span_config(directory, config)
+    preset_files.save_extractor(self, directory, selection, half_precision)
 
   def export(self, path, format="tf_saved_model", **options):
     """Writes the model for a server or for devices, and checks the result.
@@ -722,22 +496,3 @@ def extractor_classes():
     classes[kind.head_name] = kind
     waiting += kind.__subclasses__()
   return classes
-
-
-def _with_options(values, *options):
-  """Some option dataclasses, with single values replaced by name."""
-  fields = [{f.name for f in dataclasses.fields(each)} for each in options]
-  unknown = values.keys() - set().union(*fields)
-  if unknown:
-    raise ValueError(
-      f"There is no option {', '.join(sorted(unknown))}; there are "
-      f"{', '.join(sorted(set().union(*fields)))}."
-    )
-  return [
-    dataclasses.replace(each, **{n: values[n] for n in names & values.keys()})
-    for each, names in zip(options, fields, strict=True)
-  ]
-
-
-def _texts(texts):
-  return texts if tf.is_tensor(texts) else tf.constant(text_array(texts))

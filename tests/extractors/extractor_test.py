@@ -133,7 +133,9 @@ def test_saving_again_replaces_the_model_and_keeps_other_files(copied):
 def test_a_failed_save_leaves_the_old_model(copied, extractor, monkeypatch):
   files = {path: path.stat().st_mtime_ns for path in copied.iterdir()}
   fail = mock.Mock(side_effect=OSError("disk full"))
-  monkeypatch.setattr("bert_span.extractors.extractor.write_span_config", fail)
+  monkeypatch.setattr(
+    "bert_span.extractors.preset_files.write_span_config", fail
+  )
   with pytest.raises(OSError, match="disk full"):
     extractor.save_to_preset(copied)
   assert os.listdir(copied.parent) == ["model"]

@@ -65,24 +65,10 @@ def answer_of(entry):
 
 
 def answer(predictions, options, question, context, n_best=1):
-  """Answers one question, or several.
+  """Answers one question, or several; see `Extractor.answer`.
 
-  Args:
-    predictions: a function of `SquadExample`s that yields `Prediction`s.
-    options: those of its decoder.
-    question: str, or a list of str.
-    context: str, or a list of as many str.
-    n_best: answers for each question; of a B/I/O head its spans with the
-      best scores.
-
-  Returns:
-    For one question an `Answer`, or with n_best above 1 a list of `Answer`,
-    by score; for a list of questions a list of these. Only n_best=1 decides
-    whether there is an answer: it applies the null threshold.
-
-  Raises:
-    ValueError: questions and passages do not match, or n_best is above the
-      decoder's n_best_size.
+  predictions: a function of `SquadExample`s that yields `Prediction`s.
+  options: those of its decoder.
   """
   largest = getattr(options, "n_best_size", n_best)
   if not 1 <= n_best <= largest:
@@ -100,17 +86,7 @@ def answer(predictions, options, question, context, n_best=1):
 
 
 def answers(predictions, question, context):
-  """The answer to one question, or to several, as a list of spans.
-
-  A B/I/O head finds any number of spans, a span head one at most.
-
-  Args:
-    predictions, question, context: see `answer`.
-
-  Returns:
-    For one question a list of `Answer` in order of position, [] for "no
-    answer"; for a list of questions a list of these.
-  """
+  """The answer to one question, or to several; see `Extractor.answers`."""
   return _ask(
     predictions,
     question,
