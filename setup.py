@@ -76,7 +76,10 @@ setuptools.setup(
   extras_require={
     "beam": [_BEAM],
     # What the benchmarks compare with.
-    "bench": ["onnx", "onnxruntime", "openvino", "torch", "transformers>=5"],
+    "bench": [
+      *("jax", "onnx", "onnxruntime", "openvino"),
+      *("torch", "transformers>=5"),
+    ],
     # make docs, and the pictures of docs/.
     "docs": ["mkdocs-material>=9.5", "mkdocstrings[python]>=0.27", "pillow"],
     "gpu": [f"tensorflow[and-cuda]{_TENSORFLOW}"],

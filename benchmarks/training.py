@@ -1,14 +1,15 @@
-r"""Training speed in batches of three kinds, against a peer.
+r"""Training speed in batches of three kinds, in two runtimes and a peer's.
 
   python -m benchmarks.training
   python -m benchmarks.training --shapes=base --precisions=bfloat16 \
     --jit_compile --peak_tflops=989
 
-Sides: `tensorflow`, the step of run_squad; `transformers`,
-BertForQuestionAnswering in PyTorch, on the same device. Both have the same
-sizes with random weights, dropout, loss, Adam with decoupled weight decay,
-clipping and random windows. Each side trains in its own process, one after the
-other, on batches of each length that is a multiple of 32.
+Sides: `tensorflow`, the step of run_squad; `jax`, the same encoder and head
+under Keras' JAX backend, also where TensorFlow is not installed;
+`transformers`, BertForQuestionAnswering in PyTorch. All have the same sizes
+with random weights, dropout, loss, Adam with decoupled weight decay, clipping
+and random windows. Each side trains in its own process, one after the other, on
+batches of each length that is a multiple of 32.
 
 From the median update at each length follow windows per second with three ways
 to make batches of SQuAD's windows: `fixed`, all padded to --max_seq_length, as
@@ -19,6 +20,7 @@ last column is the share of it that the matrix products reach. Sides that fail,
 for lack of a package for one, have the reason in their row.
 """
 
+import importlib.metadata
 import itertools
 import json
 import statistics
@@ -85,7 +87,7 @@ def main(argv):
   if _CASE.value:
     print(json.dumps(_measure(*_CASE.value.split(","))))
     return
-  print(describe_machine("tensorflow", "keras"))
+  print(describe_machine("keras"))
   print_head(*_COLUMNS, text=_COLUMNS[:5])
   for case in itertools.product(_SHAPES.value, _PRECISIONS.value, _SIDES.value):
     _print_rows(*case)
@@ -102,7 +104,7 @@ def _print_rows(shape, precision, side):
   seconds = {int(length): s for length, s in result["seconds"].items()}
   for name, shares in _ways_of_batching(list(seconds)).items():
     print_row(
-      *(shape, precision, side, result["device"], name),
+      *(shape, precision, result["runtime"], result["device"], name),
       f"{sum(length * share for length, share in shares.items()):.0f}",
       *_rates(random_models.SHAPES[shape], shares, seconds),
     )
@@ -149,7 +151,11 @@ def _measure(side, shape, precision):
   )
   lengths = [n for n in _SHARES if n <= _MAX_SEQ_LENGTH.value]
   seconds = {n: _times(update, n) for n in lengths}
-  return {"device": training_sides.device_name(side), "seconds": seconds}
+  return {
+    "runtime": f"{side} {importlib.metadata.version(side)}",
+    "device": training_sides.device_name(side),
+    "seconds": seconds,
+  }
 
 
 def _times(update, length):

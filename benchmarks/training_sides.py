@@ -1,4 +1,4 @@
-"""Updates of a BERT span model in two runtimes, on one device.
+"""Updates of a BERT span model in three runtimes, on one device.
 
 All have the same sizes with random weights, loss, dropout 0.1, clipping by the
 global norm, and Adam with decoupled weight decay. Each function of SIDES maps a
@@ -8,6 +8,7 @@ a float, so that the device has finished.
 
 import contextlib
 import dataclasses
+import os
 
 from benchmarks.random_models import (
   VOCABULARY_SIZE,
@@ -81,6 +82,70 @@ def tensorflow_update(side):
   return update
 
 
+def jax_update(side):
+  """Returns an update of the same encoder and head under Keras' JAX backend.
+
+  TensorFlow need not be installed.
+  """
+  os.environ["KERAS_BACKEND"] = "jax"  # Keras is not loaded yet.
+  import jax
+  import keras
+
+  from bert_span.modeling.encoder import encode
+  from bert_span.modeling.heads import SpanHead
+  from bert_span.modeling.losses import SpanLoss
+
+  if side.precision != "float32":
+    keras.config.set_dtype_policy(f"mixed_{side.precision}")
+  backbone = random_encoder(side.shape)
+  inputs = {
+    name: keras.Input((None,), dtype="int32", name=name)
+    for name in ("token_ids", "segment_ids", "padding_mask")
+  }
+  model = keras.Model(inputs, SpanHead()(encode(backbone, inputs)))
+  loss = SpanLoss()
+  optimizer = keras.optimizers.AdamW(
+    _LEARNING_RATE, _WEIGHT_DECAY, global_clipnorm=_CLIP_NORM
+  )
+  optimizer.build(model.trainable_variables)
+
+  def loss_of(trainable, others, batch):
+    inputs = {
+      "token_ids": batch["input_ids"],
+      "segment_ids": batch["segment_ids"],
+      "padding_mask": batch["input_mask"],
+    }
+    logits, others = model.stateless_call(
+      trainable, others, inputs, training=True
+    )
+    positions = batch["start_positions"], batch["end_positions"]
+    return sum(map(loss, positions, logits)), others
+
+  def step(trainable, others, slots, batch):
+    (value, others), gradients = jax.value_and_grad(loss_of, has_aux=True)(
+      trainable, others, batch
+    )
+    trainable, slots = optimizer.stateless_apply(slots, gradients, trainable)
+    return (trainable, others, slots), value
+
+  compiled = jax.jit(step, donate_argnums=(0, 1, 2))
+  state = [
+    [variable.value for variable in variables]
+    for variables in (
+      model.trainable_variables,
+      model.non_trainable_variables,
+      optimizer.variables,
+    )
+  ]
+
+  def update(batch):
+    nonlocal state
+    state, value = compiled(*state, batch)
+    return float(value)
+
+  return update
+
+
 def transformers_update(side):
   """Returns BertForQuestionAnswering with fused attention, AdamW, autocast."""
   import torch
@@ -129,6 +194,7 @@ def transformers_update(side):
 
 SIDES = {
   "tensorflow": tensorflow_update,
+  "jax": jax_update,
   "transformers": transformers_update,
 }
 
@@ -142,6 +208,10 @@ def device_name(name):
     if not gpus:
       return "CPU"
     return tf.config.experimental.get_device_details(gpus[0])["device_name"]
+  if name == "jax":
+    import jax
+
+    return jax.devices()[0].device_kind
   import torch
 
   return torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"

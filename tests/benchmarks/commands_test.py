@@ -103,6 +103,14 @@ def test_a_benchmark_prints_its_rows(name, files, server):
 
 
 @pytest.mark.large
+def test_training_is_measured_under_jax():
+  pytest.importorskip("jax")
+  flags = "--shapes=tiny --max_seq_length=64 --batch_size=1 --steps=1"
+  run = succeeds("benchmarks.training", "--sides=jax", *flags.split())
+  assert [row[2].split()[0] for row in _rows(run.stdout)] == ["jax"] * 3
+
+
+@pytest.mark.large
 def test_a_case_of_a_training_step_is_measured():
   flags = ("--shapes=tiny", "--batch_sizes=2", "--lengths=8", "--steps=3")
   run = succeeds("benchmarks.training_step", *flags)
