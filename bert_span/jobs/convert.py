@@ -3,9 +3,17 @@
 import os
 import sys
 
+import numpy as np
+
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import architecture_of
 from bert_span.presets import huggingface
+
+_STRINGS = {
+  "question": ["Which river?"],
+  "context": ["The Nile flows through Cairo."],
+}
+_TOLERANCE = 1e-3
 
 
 def convert(model, output_dir, to="bert_span", **options):
@@ -15,6 +23,7 @@ def convert(model, output_dir, to="bert_span", **options):
       f"--output_dir={output_dir} exists. Give a new directory, or remove it."
     )
   extractor = SpanExtractor.from_preset(model, **options)
+  expected = _logits(extractor)
   tokenizer = extractor.preprocessor.tokenizer
   if to == "huggingface":
     if not extractor.transformers_task:
@@ -25,6 +34,17 @@ def convert(model, output_dir, to="bert_span", **options):
     huggingface.save_huggingface(extractor, output_dir)
   else:
     extractor.save_to_preset(output_dir)
+  options = {
+    "window_options": extractor.window_options,
+    "decoder_options": extractor.decoder_options,
+  }
+  written = type(extractor).from_preset(output_dir, **options)
+  difference = np.max(np.abs(_logits(written) - expected))
+  if not difference <= _TOLERANCE:
+    raise ValueError(
+      f"{output_dir} computes otherwise than {model}: the logits of a question "
+      f"differ by {difference:.3g}. Do not use it; report this with the model."
+    )
   architecture = architecture_of(extractor.backbone)
   kind = "byte pairs" if architecture.byte_pairs else "WordPieces"
   lower = "lower-cased" if tokenizer.do_lower_case else "cased"
@@ -37,3 +57,9 @@ def convert(model, output_dir, to="bert_span", **options):
     threshold = extractor.decoder_options.null_score_diff_threshold
   print(f"Null threshold: {threshold}")
   print(f"Written: {output_dir}", file=sys.stderr)
+
+
+def _logits(extractor):
+  """The logits of a question, so that no model is accepted that cannot run."""
+  outputs = extractor(extractor.preprocessor(_STRINGS))
+  return np.concatenate([np.ravel(each) for each in outputs.values()])

@@ -81,6 +81,11 @@ class EncoderConfig(CheckedOptions):
         "the hidden size must be a multiple of the number of attention heads. "
         f"Received: {self.hidden_dim} and {self.num_heads}"
       )
+    if ARCHITECTURES[self.architecture].has_segments and self.num_segments < 2:
+      raise ValueError(
+        "the segment table (type_vocab_size) needs two rows, for the question "
+        f"and the passage. Received: {self.num_segments}"
+      )
 
 
 def read_bert_config(path):

@@ -5,6 +5,7 @@ import hashlib
 import re
 
 from bert_span.options.fields import option
+from bert_span.storage.log import log_line
 
 _UNCASED_NAME = re.compile(r"uncased_L-|multilingual_L-|chinese_L-")
 _CASED_NAME = re.compile(r"(?<!un)cased_L-")
@@ -89,4 +90,14 @@ class EncoderSource:
         f"--do_lower_case={given} contradicts {loaded.description}, which was "
         f"trained with {trained}. Leave the flag out."
       )
+    if given is None and trained is None and self.preset:
+      from bert_span.text.vocabulary import is_cased  # As in `load`.
+
+      lower_case = not is_cased(loaded.vocabulary(self.vocab_file))
+      log_line(
+        f"{loaded.description} does not say whether it is cased. By the pieces "
+        f"of its vocabulary: --do_lower_case={str(lower_case).lower()}, which "
+        "the flag can change."
+      )
+      return lower_case
     return given is not False and trained is not False

@@ -66,11 +66,15 @@ class LoadedPreset:
     architecture = architecture_of(self.backbone)
     tokens = vocabulary.tokens if is_byte_pairs else vocabulary
     rows = encoder_config(self.backbone).vocabulary_size
-    if (
-      is_byte_pairs != architecture.byte_pairs
-      or not rows - _PADDING_ROWS < len(tokens) <= rows
-    ):
-      kind = "byte pairs" if is_byte_pairs else "WordPieces"
+    kinds = ("WordPieces", "byte pairs")
+    kind = kinds[is_byte_pairs]
+    if is_byte_pairs != architecture.byte_pairs:
+      raise ValueError(
+        f"{path} has {kind}, but the encoder, {architecture.name}, was trained "
+        f"with {kinds[architecture.byte_pairs]}. Use the vocabulary that "
+        "belongs to it."
+      )
+    if not rows - _PADDING_ROWS < len(tokens) <= rows:
       raise ValueError(
         f"{path} has {len(tokens)} {kind}, but the encoder, {architecture.name}"
         f", has {rows} embeddings. Use the vocabulary that belongs to it."

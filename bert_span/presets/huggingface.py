@@ -12,6 +12,7 @@ import safetensors
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import encoder_config, huggingface_config
 from bert_span.modeling.keras_internals import preset_file
+from bert_span.options.messages import shortened
 from bert_span.presets.encoder_weights import (
   LoadedPreset,
   load_encoder,
@@ -25,13 +26,48 @@ from bert_span.storage.atomic_file import (
 )
 from bert_span.storage.files import file_sha256, read_json_object
 from bert_span.storage.log import log_line
+from bert_span.text.tokenizer_keys import (
+  check_added_tokens,
+  check_config,
+  check_json,
+)
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
+_TOKENIZER_FILES = (
+  *("tokenizer.json", "special_tokens_map.json"),
+  *("tokenizer_config.json", "added_tokens.json"),
+)
 _PICKLED = re.compile(r".*\.(bin|pt|pth|ckpt|pkl|pickle)$")
 _POSITIONS = "position_embeddings.weight"
 _FLOATS = ("BF16", "F16", "F32", "F64")
+# Keys of config.json that change what is computed: the values that are computed
+# here, None for a missing key, and the remedy. The sizes and `huggingface_keys`
+# of an architecture are used.
+_OTHER_MODEL = "Use another model."
+_NOT_QUANTIZED = (
+  "Use a copy of the model that is not quantized, in float32, float16 or "
+  "bfloat16."
+)
+_CONFIG_VALUES = {
+  "position_embedding_type": ((None, "absolute"), _OTHER_MODEL),
+  "is_decoder": (
+    (None, False),
+    "A decoder masks later tokens. Use an encoder.",
+  ),
+  "add_cross_attention": ((None, False), "Use an encoder."),
+  "pruned_heads": (
+    (None, {}),
+    "Layers with fewer heads cannot be loaded. Use the model before pruning.",
+  ),
+  "quantization_config": (
+    (None,),
+    _NOT_QUANTIZED,
+  ),
+}
+# Names that torch.compile and DistributedDataParallel put before a weight's.
+_WRAPPERS = re.compile(r"^((_orig_mod|module)\.)+")
 # An encoder in another package, as a Hugging Face directory.
 MINILM_NAME = "all-minilm-l6-v2"
 # Its dependency list pulls PyTorch, which nothing here needs.
@@ -45,24 +81,20 @@ def load_huggingface(directory):
   """Loads a local directory as a `LoadedPreset`, with its span head if any."""
   config_path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(config_path)
-  positions = values.get("position_embedding_type") or "absolute"
-  if positions != "absolute":
-    raise ValueError(
-      f"{config_path}: position_embedding_type must be 'absolute'. Received: "
-      f"{positions!r}. Use another model."
-    )
+  _check_config(values, config_path)
   config = huggingface_config(values, config_path)
   architecture = ARCHITECTURES[config.architecture]
   first = architecture.first_position
   files, shapes = {}, {}  # of each tensor, the shape in the original's layout
   for path in _tensor_files(directory):
     with open_safetensors(path) as file:
-      for name in file.keys():  # noqa: SIM118
-        shape = file.get_slice(name).get_shape()
+      for stored in file.keys():  # noqa: SIM118
+        name = _WRAPPERS.sub("", stored)
+        shape = file.get_slice(stored).get_shape()
         if name.endswith(_POSITIONS):
           shape = [shape[0] - first, *shape[1:]]
         shapes[name] = shape[::-1] if _is_transposed(name, shape) else shape
-        files[name] = path
+        files[name] = path, stored
 
   def read_original(name):
     tensor = _read_tensor(files, name)
@@ -87,7 +119,7 @@ def load_huggingface(directory):
     load_encoder(config, *tensors, directory),
     _read_head(files),
     vocabulary,
-    lower_case and not architecture.byte_pairs,
+    False if architecture.byte_pairs else lower_case,
     f"the Hugging Face directory {directory}",
   )
 
@@ -220,27 +252,34 @@ def refuse_pickled(directory, files):
 
 
 def find_tokenizer(preset):
-  """The path of the vocabulary, or None, and whether text is lower-cased."""
-  path = preset_file(preset, "tokenizer_config.json")
-  values = read_json_object(path) if path else {}
-  json_path = preset_file(preset, "tokenizer.json")
-  if "do_lower_case" not in values and json_path:
-    path, normalizer = json_path, read_json_object(json_path).get("normalizer")
-    if isinstance(normalizer, dict) and "lowercase" in normalizer:
-      values["do_lower_case"] = normalizer["lowercase"]
-  # The default is that of Hugging Face's BertTokenizer.
-  lower_case = values.get("do_lower_case", True)
-  if not isinstance(lower_case, bool):
-    raise ValueError(
-      f"{path}: do_lower_case must be true or false. Received: {lower_case!r}."
-    )
-  if values.get("add_prefix_space"):
-    raise ValueError(
-      f"{path}: add_prefix_space must be false. Use another model."
+  """The path of the vocabulary, or None, and whether text is lower-cased.
+
+  The second is None if no file says so.
+  """
+  paths = {name: preset_file(preset, name) for name in _TOKENIZER_FILES}
+  values = {name: read_json_object(p) for name, p in paths.items() if p}
+  kind, lower_case = None, None
+  if "tokenizer.json" in values:
+    kind, lower_case = check_json(
+      values["tokenizer.json"], paths["tokenizer.json"]
     )
   names = "vocab.txt", "tokenizer.json", "vocab.json"
-  paths = (preset_file(preset, name) for name in names)
-  return next(filter(None, paths), None), lower_case
+  vocabularies = (preset_file(preset, name) for name in names)
+  vocabulary = next(filter(None, vocabularies), None)
+  is_json = vocabulary and vocabulary.endswith("vocab.json")
+  kind = kind or ("BPE" if is_json else "WordPiece")
+  for name in ("special_tokens_map.json", "tokenizer_config.json"):
+    if name in values:
+      configured = check_config(values[name], kind, paths[name])
+      # transformers' class for any tokenizer.json does not read it.
+      is_any = values[name].get("tokenizer_class") == "PreTrainedTokenizerFast"
+      if configured is not None and not is_any:
+        lower_case = configured
+  if "added_tokens.json" in values:
+    check_added_tokens(
+      values["added_tokens.json"], kind, paths["added_tokens.json"]
+    )
+  return vocabulary, lower_case
 
 
 @contextlib.contextmanager
@@ -258,20 +297,37 @@ def open_safetensors(path):
 
 def read_tensors(path, names=None):
   """The tensors of a safetensors file, or those of some names, as float32."""
-  tensors = {}
   with open_safetensors(path) as file:
-    for name in file.keys() if names is None else names:
-      dtype = file.get_slice(name).get_dtype()
-      if dtype not in _FLOATS:
-        raise ValueError(
-          f"{name} has the type {dtype}, which is none of {', '.join(_FLOATS)}"
-        )
-      tensors[name] = np.asarray(file.get_tensor(name)).astype(np.float32)
-  return tensors
+    names = list(file.keys() if names is None else names)
+    dtypes = {name: file.get_slice(name).get_dtype() for name in names}
+    others = [name for name in names if dtypes[name] not in _FLOATS]
+    if not others:
+      tensors = {name: np.asarray(file.get_tensor(name)) for name in names}
+      return {n: tensor.astype(np.float32) for n, tensor in tensors.items()}
+  raise ValueError(
+    f"{path}: {others[0]} has the type {dtypes[others[0]]}, which is none of "
+    f"{', '.join(_FLOATS)}. {_NOT_QUANTIZED}"
+  )
 
 
 def _read_tensor(files, name):
-  return read_tensors(files[name], [name])[name]
+  path, stored = files[name]
+  return read_tensors(path, [stored])[stored]
+
+
+def _check_config(values, path):
+  """Refuses values of config.json with which the model computes otherwise."""
+  accepted = dict(_CONFIG_VALUES)
+  if values.get("model_type") == "roberta":
+    # Positions count from it, and its row is that of padding.
+    accepted["pad_token_id"] = (None, 1), _OTHER_MODEL
+  for key, (choices, remedy) in accepted.items():
+    if values.get(key) not in choices:
+      shown = ", ".join("missing" if c is None else repr(c) for c in choices)
+      raise ValueError(
+        f"{path}: {key} must be {shown}. Received: {shortened(values[key])}. "
+        f"{remedy}"
+      )
 
 
 def _tensor_files(directory):

@@ -232,6 +232,8 @@ def find_tokenizer(preset):
   vocabulary = next(filter(None, paths), None)
   if vocabulary is None:
     return None, None
+  if vocabulary.endswith(_PAIRS_FILE):
+    return vocabulary, False  # Byte pairs are of text as it is.
   path = preset_file(preset, TOKENIZER_FILE)
   settings = read_json_object(path).get("config") if path else None
   lower_case = settings.get("lowercase") if isinstance(settings, dict) else None

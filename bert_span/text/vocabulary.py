@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from bert_span.options.messages import shortened
 from bert_span.storage.files import read_json_object, read_text
+from bert_span.text.tokenizer_keys import check_json
 
 UNKNOWN_TOKEN = "[UNK]"
 CLS_TOKEN = "[CLS]"
@@ -47,39 +48,31 @@ def load_vocabulary(path):
     return _byte_pairs(read_json_object(path), merges, path)
   if path.endswith(".json"):
     values = read_json_object(path)
-    model = values.get("model")
-    model = model if isinstance(model, dict) else {}
-    kind = model.get("type")
+    kind, _ = check_json(values, path)
     if kind == "BPE":
       return _byte_pairs_of_json(values, path)
-    if kind != "WordPiece":
-      raise ValueError(
-        f"{path}: the type of its model must be WordPiece or BPE. Received: "
-        f"{kind!r}. Use another model."
-      )
-    tokens = _by_id(model.get("vocab"), path)
+    tokens = _by_id(values["model"].get("vocab"), path)
   else:
     lines = read_text(path).rstrip("\n").split("\n")
-    tokens = [line.strip() for line in lines]
+    tokens = _with_distinct_blanks([line.strip() for line in lines])
   check_vocabulary(tokens, path)
+  return tokens
+
+
+def _with_distinct_blanks(tokens):
+  """Names blank tokens but the last, the one that the original keeps.
+
+  No text has any of them. Their rows must keep their ids.
+  """
+  blanks = [i for i, token in enumerate(tokens) if not token][:-1]
+  for i in blanks:
+    tokens[i] = f"[blank {i}]"
   return tokens
 
 
 def _byte_pairs_of_json(values, path):
   """The `BytePairs` of the tokenizers library's tokenizer.json."""
-  before, model = values.get("pre_tokenizer"), values["model"]
-  if (
-    not isinstance(before, dict)
-    or before.get("type") != "ByteLevel"
-    or before.get("use_regex") is False
-    or before.get("add_prefix_space")
-    or values.get("normalizer") is not None
-  ):
-    raise ValueError(
-      f"{path}: a BPE model must have RoBERTa's pre_tokenizer ByteLevel "
-      "without add_prefix_space, and no normalizer. Received the "
-      f"pre_tokenizer {shortened(before)}. Use another model."
-    )
+  model = values["model"]
   try:
     added = values.get("added_tokens") or ()
     ids = {each["content"]: each["id"] for each in added} | model["vocab"]
@@ -141,6 +134,16 @@ def check_vocabulary(tokens, source="the vocabulary"):
       f"{source} contains the token {token!r} more than once, so its id is "
       "ambiguous. Use the vocabulary that belongs to the checkpoint."
     )
+
+
+def is_cased(vocabulary):
+  """Whether over 1 % of the tokens have upper-case letters, so text keeps its.
+
+  [CLS], [unused1] and the like do not count.
+  """
+  tokens = getattr(vocabulary, "tokens", vocabulary)
+  upper = [t for t in tokens if t != t.lower() and not t.startswith("[")]
+  return 100 * len(upper) > len(tokens)
 
 
 def vocabulary_sha256(tokens):

@@ -17,13 +17,21 @@ def loaded(**fields):
   return LoadedPreset(_encoder(), description="the encoder", **fields)
 
 
-def test_lower_case_comes_from_flag_or_model():
-  for flag, model, expected in (
-    *((None, None, True), (None, False, False), (None, True, True)),
-    *((False, None, False), (True, None, True), (False, False, False)),
+def test_lower_case_comes_from_flag_model_or_vocabulary(tmp_path, capsys):
+  path = tmp_path / "vocab.txt"
+  for flag, model, piece, expected in (
+    *((None, False, "b", False), (None, True, "B", True)),
+    *((False, None, "b", False), (True, None, "B", True)),
+    *((False, False, "b", False), (None, None, "b", True)),
+    (None, None, "B", False),
   ):
+    path.write_text(f"[UNK]\n[CLS]\n[SEP]\na\n{piece}\n")
     source = EncoderSource(preset="p", do_lower_case=flag)
-    assert source.lower_case(loaded(lower_case=model)) is expected
+    one = loaded(lower_case=model, vocabulary_path=str(path))
+    assert source.lower_case(one) is expected
+  assert capsys.readouterr().err.count("--do_lower_case=false") == 1
+  # As in the original, whose flag is true by default.
+  assert EncoderSource(bert_config_file="c").lower_case(loaded()) is True
 
 
 def test_a_flag_that_contradicts_the_model_is_refused():

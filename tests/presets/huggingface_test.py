@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 from tiny_encoder import tiny_encoder
+from tokenizer_json import tokenizer_json
 
 from bert_span.modeling.encoder import build_encoder, huggingface_config
 from bert_span.presets.huggingface import (
@@ -74,7 +75,51 @@ def test_written_encoder_is_read_back_in_float32(
   _assert_same_weights(loaded.backbone, backbone, **tolerance)
   assert {weight.dtype for weight in loaded.backbone.weights} == {"float32"}
   assert (loaded.head_weights, loaded.vocabulary_path) == ({}, None)
-  assert loaded.lower_case is True
+  assert loaded.lower_case is None
+
+
+@pytest.mark.parametrize(
+  "prefix", ["_orig_mod.", "module.", "module._orig_mod."]
+)
+def test_prefixes_of_wrapped_modules_are_removed(
+  tmp_path, backbone, tensors, prefix
+):
+  tensors = {f"{prefix}bert.{name}": x for name, x in tensors.items()}
+  tensors[f"{prefix}qa_outputs.weight"] = np.ones([2, 4], "float32")
+  loaded = load_huggingface(_write(tmp_path, tensors))
+  _assert_same_weights(loaded.backbone, backbone, rtol=0)
+  assert list(loaded.head_weights) == ["span_head"]
+
+
+@pytest.mark.parametrize(
+  ("key", "value"),
+  [
+    ("position_embedding_type", "relative_key"),
+    ("is_decoder", True),
+    ("add_cross_attention", True),
+    ("pruned_heads", {"0": [1]}),
+    ("quantization_config", {"quant_method": "fp8"}),
+    ("type_vocab_size", 1),
+  ],
+)
+def test_what_computes_something_else_is_refused_by_name(
+  tmp_path, tensors, key, value
+):
+  with pytest.raises(ValueError, match=rf"config\.json: .*{key}"):
+    load_huggingface(_write(tmp_path, tensors, {**_CONFIG, key: value}))
+
+
+def test_roberta_must_count_positions_from_one(tmp_path, tensors):
+  config = {**_CONFIG, "model_type": "roberta", "pad_token_id": 0}
+  with pytest.raises(ValueError, match=r"config\.json: pad_token_id"):
+    load_huggingface(_write(tmp_path, tensors, config))
+
+
+def test_quantized_weights_are_refused_with_the_remedy(tmp_path, tensors):
+  name = "encoder.layer.0.output.dense.weight"
+  tensors[name] = tensors[name].astype("int8")
+  with pytest.raises(ValueError, match=f"{name} .*I8.* not quantized"):
+    load_huggingface(_write(tmp_path, tensors))
 
 
 def _write_index(tmp_path, weight_map):
@@ -123,19 +168,20 @@ def test_other_types_than_floats_are_refused(tmp_path, tensors, name, values):
 
 def test_the_vocabulary_is_read_from_tokenizer_json(tmp_path, tensors):
   tokens = ["[UNK]", "[CLS]", "[SEP]", *"abcdefgh"]
-  model = {"type": "WordPiece", "vocab": {t: i for i, t in enumerate(tokens)}}
+  ids = {token: i for i, token in enumerate(tokens)}
   path = tmp_path / "tokenizer.json"
-  values = {"model": model, "normalizer": {"lowercase": False}}
+  values = tokenizer_json("WordPiece", vocab=ids)
+  values["normalizer"]["lowercase"] = False
   path.write_text(json.dumps(values))
   loaded = load_huggingface(_write(tmp_path, tensors))
   assert loaded.vocabulary() == tokens
   assert loaded.lower_case is False
   for changes, message in (
     ({"type": "Unigram"}, "WordPiece or BPE"),
-    ({"type": "BPE"}, "ByteLevel"),
+    ({"type": "BPE"}, "normalizer.type"),
     ({"vocab": {"a": 1}}, "vocabulary"),
   ):
-    path.write_text(json.dumps({"model": {**model, **changes}}))
+    path.write_text(json.dumps(tokenizer_json("WordPiece", **changes)))
     with pytest.raises(ValueError, match=rf"tokenizer\.json.*{message}"):
       loaded.vocabulary()
 

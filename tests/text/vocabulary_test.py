@@ -3,9 +3,12 @@
 import json
 
 import pytest
+from tokenizer_json import tokenizer_json
 
+from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import (
   BytePairs,
+  is_cased,
   load_vocabulary,
   vocabulary_sha256,
 )
@@ -50,25 +53,40 @@ def test_byte_pairs_are_read_from_both_kinds_of_files(tmp_path):
   assert load_vocabulary(str(tmp_path / "vocab.json")) == expected
   path = tmp_path / "tokenizer.json"
   for merge in ("a b", ["a", "b"]):  # of older and newer files
-    model = {"type": "BPE", "vocab": ids, "merges": [merge]}
-    before = {"type": "ByteLevel", "add_prefix_space": False}
-    path.write_text(json.dumps({"model": model, "pre_tokenizer": before}))
+    values = tokenizer_json("BPE", vocab=ids, merges=[merge])
+    path.write_text(json.dumps(values))
     assert load_vocabulary(str(path)) == expected
-  before["add_prefix_space"] = True
-  path.write_text(json.dumps({"model": model, "pre_tokenizer": before}))
+  values["pre_tokenizer"]["add_prefix_space"] = True
+  path.write_text(json.dumps(values))
   with pytest.raises(ValueError, match=r"tokenizer\.json.*add_prefix_space"):
     load_vocabulary(str(path))
 
 
 def test_a_file_that_is_not_of_byte_pairs_is_named(tmp_path):
-  model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}
+  model = {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}
   path = tmp_path / "tokenizer.json"
   for change in (
-    *({"added_tokens": [1]}, {"added_tokens": [{"content": 1, "id": 3}]}),
+    *({"added_tokens": [1]}, {"added_tokens": [{"content": "<s>"}]}),
     *({"vocab": ["a"]}, {"vocab": {"a": 0, "b": 0, "ab": 1}}),
     *({"merges": [1]}, {"merges": ["ab"]}, {"merges": [["a", "b", "ab"]]}),
   ):
-    values = {"model": model | change, "pre_tokenizer": {"type": "ByteLevel"}}
-    path.write_text(json.dumps(values | change))
-    with pytest.raises(ValueError, match=r"tokenizer\.json: .*Use the"):
+    values = tokenizer_json("BPE", **(model | change)) | change
+    path.write_text(json.dumps(values))
+    with pytest.raises(ValueError, match=r"tokenizer\.json: "):
       load_vocabulary(str(path))
+
+
+def test_blank_tokens_but_the_last_get_a_name(tmp_path):
+  path = tmp_path / "vocab.txt"
+  path.write_text("[UNK]\n[CLS]\n\n[SEP]\n \n\u3000\na\n")
+  tokens = ["[UNK]", "[CLS]", "[blank 2]", "[SEP]", "[blank 4]", "", "a"]
+  assert load_vocabulary(str(path)) == tokens
+  tokenizer = WordPieceTokenizer(tokens)
+  assert tokenizer(["a [blank 2] \u3000a"]).ids.to_list()[0][0] == 6
+
+
+def test_a_vocabulary_with_upper_case_pieces_is_cased():
+  assert is_cased(["[UNK]", "[CLS]", "[unused1]", "a", "B"])
+  assert not is_cased(["[UNK]", "[CLS]", "[unused1]", "a", "b", "é", "水"])
+  assert not is_cased(["a"] * 200 + ["B"])
+  assert is_cased(BytePairs(["a", "B"], []))

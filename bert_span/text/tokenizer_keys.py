@@ -1,0 +1,198 @@
+"""The keys of Hugging Face's tokenizer files that can change tokens.
+
+The tables give the values with which bert_span computes the same tokens; None
+stands for a missing key. A file with another value is refused by the name of
+the key. do_lower_case, and `lowercase` of a normalizer, are used. All other
+keys leave the tokens of a question and a passage as they are.
+"""
+
+import itertools
+
+from bert_span.options.messages import shortened
+
+# Keys of tokenizer_config.json and special_tokens_map.json, by the type of
+# the model in tokenizer.json.
+CONFIG_VALUES = {
+  "WordPiece": {
+    "tokenizer_class": (
+      *(None, "BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer"),
+      *("DistilBertTokenizerFast", "ElectraTokenizer", "ElectraTokenizerFast"),
+      *("PreTrainedTokenizerFast", "TokenizersBackend"),
+    ),
+    "do_basic_tokenize": (None, True),
+    "never_split": (None, []),
+    "tokenize_chinese_chars": (None, True),
+    "unk_token": (None, "[UNK]"),
+    "cls_token": (None, "[CLS]"),
+    "sep_token": (None, "[SEP]"),
+  },
+  "BPE": {
+    "tokenizer_class": (
+      *(None, "RobertaTokenizer", "RobertaTokenizerFast"),
+      *("PreTrainedTokenizerFast", "TokenizersBackend"),
+    ),
+    "add_prefix_space": (None, False),
+    "cls_token": (None, "<s>"),
+    "sep_token": (None, "</s>"),
+    "pad_token": (None, "<pad>"),
+  },
+}
+# Keys of tokenizer.json, the names of nested objects joined by dots.
+JSON_VALUES = {
+  "WordPiece": {
+    "normalizer.type": ("BertNormalizer",),
+    "normalizer.clean_text": (True,),
+    "normalizer.handle_chinese_chars": (True,),
+    "pre_tokenizer.type": ("BertPreTokenizer",),
+    "model.unk_token": ("[UNK]",),
+    "model.continuing_subword_prefix": ("##",),
+    # Words of 101 to 200 characters: docs/coming_from_transformers.md.
+    "model.max_input_chars_per_word": (None, 100, 200),
+    "post_processor.pair": (
+      "[CLS]:0 A:0 [SEP]:0 B:1 [SEP]:1",
+      # Encoders without segments.
+      "[CLS]:0 A:0 [SEP]:0 B:0 [SEP]:0",
+    ),
+  },
+  "BPE": {
+    "normalizer.type": (None,),
+    "pre_tokenizer.type": ("ByteLevel",),
+    "pre_tokenizer.add_prefix_space": (False,),
+    "pre_tokenizer.use_regex": (None, True),
+    "model.dropout": (None, 0, 0.0),
+    "model.continuing_subword_prefix": (None, ""),
+    "model.end_of_word_suffix": (None, ""),
+    "model.ignore_merges": (None, False),
+    "post_processor.pair": ("<s>:0 A:0 </s>:0 </s>:0 B:0 </s>:0",),
+  },
+}
+# Tokens that may be listed as added; a text is never split at others.
+SPECIAL_TOKENS = {
+  "WordPiece": {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"},
+  "BPE": {"<s>", "</s>", "<unk>", "<pad>", "<mask>"},
+}
+
+
+def check_config(values, kind, path):
+  """Refuses values of tokenizer_config.json that give other tokens.
+
+  Args:
+    values: its object, with that of special_tokens_map.json.
+    kind: "WordPiece" or "BPE".
+    path: of the file, for messages.
+
+  Returns:
+    Whether text is lower-cased, None if the file does not say.
+
+  Raises:
+    ValueError: a value is not supported; the message names its key.
+  """
+  lower_case = _boolean(values, "do_lower_case", path)
+  accepted = CONFIG_VALUES[kind]
+  if kind == "WordPiece":
+    # A missing do_lower_case is true for transformers.
+    accents = (None, lower_case is not False)
+    accepted = {**accepted, "strip_accents": accents}
+  _check(values, accepted, path)
+  added = values.get("added_tokens_decoder") or {}
+  extra = [
+    values.get(key) or ()
+    for key in ("additional_special_tokens", "extra_special_tokens")
+  ]
+  extra = [each.values() if isinstance(each, dict) else each for each in extra]
+  check_added_tokens([*added.values(), *itertools.chain(*extra)], kind, path)
+  return lower_case
+
+
+def check_json(values, path):
+  """Refuses values of tokenizer.json that give other tokens.
+
+  Returns:
+    The type of its model, "WordPiece" or "BPE", and whether text is
+    lower-cased.
+
+  Raises:
+    ValueError: as `check_config`.
+  """
+  flat = _flat(values)
+  kind = flat.get("model.type")
+  if kind not in JSON_VALUES:
+    raise ValueError(
+      f"{path}: the type of its model must be {' or '.join(JSON_VALUES)}. "
+      f"Received: {kind!r}. Use another model."
+    )
+  lower_case, accepted = False, JSON_VALUES[kind]
+  if kind == "WordPiece":
+    lower_case = _boolean(flat, "normalizer.lowercase", path)
+    accents = (None, lower_case)
+    accepted = {**accepted, "normalizer.strip_accents": accents}
+  _check(flat, accepted, path)
+  check_added_tokens(values.get("added_tokens") or (), kind, path)
+  return kind, lower_case
+
+
+def _check(values, accepted, path):
+  for key, choices in accepted.items():
+    value = _content(values.get(key))
+    if not any(value == c and type(value) is type(c) for c in choices):
+      shown = ", ".join("missing" if c is None else repr(c) for c in choices)
+      raise ValueError(
+        f"{path}: {key} must be {shown}; other values give other tokens. "
+        f"Received: {shortened(value)}. Use another model."
+      )
+
+
+def check_added_tokens(tokens, kind, path):
+  """Refuses a tokenizer that looks for other tokens before it splits a text."""
+  names = {str(_content(token)) for token in tokens}
+  others = sorted(names - SPECIAL_TOKENS[kind])
+  if others:
+    raise ValueError(
+      f"{path}: added tokens can only be "
+      f"{', '.join(sorted(SPECIAL_TOKENS[kind]))}; bert_span does not look for "
+      f"others in a text. Received: {shortened(', '.join(others))}. If texts "
+      "never contain them, remove them from the file; else use another model."
+    )
+
+
+def _content(token):
+  """The text of a special token, a string or an object."""
+  return token.get("content", token) if isinstance(token, dict) else token
+
+
+def _boolean(values, key, path):
+  value = values.get(key)
+  if not isinstance(value, bool | None):
+    raise ValueError(
+      f"{path}: {key} must be true or false. Received: {value!r}. Correct it."
+    )
+  return value
+
+
+def _flat(values):
+  """Values of tokenizer.json by joined keys; a sequence of one is its item."""
+  flat = {}
+  lists = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
+  for name in ("normalizer", "pre_tokenizer", "model", "post_processor"):
+    part = values.get(name)
+    items = part.get(lists.get(name)) if isinstance(part, dict) else None
+    if isinstance(items, list) and len(items) == 1:
+      part = items[0]
+    if isinstance(part, dict):
+      flat |= {f"{name}.{key}": value for key, value in part.items()}
+  flat["post_processor.pair"] = _pair(values.get("post_processor"))
+  return flat
+
+
+def _pair(processor):
+  """The tokens and segments of a question A and a passage B, in words."""
+  match processor:
+    case {"type": "BertProcessing", "cls": [cls, _], "sep": [sep, _]}:
+      return f"{cls}:0 A:0 {sep}:0 B:1 {sep}:1"
+    case {"type": "RobertaProcessing", "cls": [cls, _], "sep": [sep, _]}:
+      return f"{cls}:0 A:0 {sep}:0 {sep}:0 B:0 {sep}:0"
+    case {"type": "TemplateProcessing", "pair": [*parts]}:
+      items = [item for part in parts for item in part.values()]
+      return " ".join(f"{item['id']}:{item['type_id']}" for item in items)
+    case _:
+      return None

@@ -1,0 +1,60 @@
+"""The values of a tokenizer.json as the tokenizers library writes it."""
+
+import copy
+
+
+def _items(*parts):
+  """The pair of a TemplateProcessing."""
+  return [
+    {"Sequence" if name in "AB" else "SpecialToken": {"id": name, "type_id": n}}
+    for name, n in parts
+  ]
+
+
+_JSON = {
+  "WordPiece": {
+    "added_tokens": [{"id": 0, "content": "[PAD]"}],
+    "normalizer": {
+      "type": "BertNormalizer",
+      "clean_text": True,
+      "handle_chinese_chars": True,
+      "strip_accents": None,
+      "lowercase": True,
+    },
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "post_processor": {
+      "type": "TemplateProcessing",
+      "pair": _items(
+        *(("[CLS]", 0), ("A", 0), ("[SEP]", 0), ("B", 1), ("[SEP]", 1))
+      ),
+    },
+    "model": {
+      "type": "WordPiece",
+      "unk_token": "[UNK]",
+      "continuing_subword_prefix": "##",
+      "max_input_chars_per_word": 100,
+    },
+  },
+  "BPE": {
+    "added_tokens": [],
+    "normalizer": None,
+    "pre_tokenizer": {
+      "type": "ByteLevel",
+      "add_prefix_space": False,
+      "use_regex": True,
+    },
+    "post_processor": {
+      "type": "RobertaProcessing",
+      "cls": ["<s>", 0],
+      "sep": ["</s>", 2],
+    },
+    "model": {"type": "BPE", "dropout": None, "ignore_merges": False},
+  },
+}
+
+
+def tokenizer_json(kind, **model):
+  """A tokenizer.json of "WordPiece" or "BPE", with fields of its model."""
+  values = copy.deepcopy(_JSON[kind])
+  values["model"] |= model
+  return values

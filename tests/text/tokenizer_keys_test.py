@@ -1,0 +1,103 @@
+"""Each key of Hugging Face's tokenizer files is used or refused by name."""
+
+import pytest
+from tokenizer_json import tokenizer_json
+
+from bert_span.text.tokenizer_keys import (
+  CONFIG_VALUES,
+  JSON_VALUES,
+  check_added_tokens,
+  check_config,
+  check_json,
+)
+
+
+def _with(kind, key, value):
+  """A tokenizer.json with another value of a key."""
+  values = tokenizer_json(kind)
+  if key == "post_processor.pair":
+    values["post_processor"] = value
+    return values
+  part, name = key.split(".")
+  if name == "type":
+    values[part] = None if value is None else {**(values[part] or {})}
+  if values[part] is not None:
+    values[part][name] = value
+  return values
+
+
+@pytest.mark.parametrize("kind", JSON_VALUES)
+def test_usual_files_are_accepted(kind):
+  lower_case = kind == "WordPiece"
+  assert check_json(tokenizer_json(kind), "tokenizer.json") == (
+    kind,
+    lower_case,
+  )
+  assert check_config({}, kind, "tokenizer_config.json") is None
+
+
+@pytest.mark.parametrize(
+  ("kind", "key"),
+  [(kind, key) for kind in JSON_VALUES for key in JSON_VALUES[kind]],
+)
+def test_other_values_of_tokenizer_json_are_refused_by_name(kind, key):
+  other = {"type": "Other"} if key == "post_processor.pair" else "other"
+  values = _with(kind, key, other)
+  if key == "normalizer.type" and kind == "BPE":
+    values["normalizer"] = {"type": "NFC"}
+  with pytest.raises(ValueError, match=rf"dir/tokenizer\.json: {key}"):
+    check_json(values, "dir/tokenizer.json")
+
+
+@pytest.mark.parametrize(
+  ("kind", "key"),
+  [(kind, key) for kind in CONFIG_VALUES for key in CONFIG_VALUES[kind]],
+)
+def test_values_of_tokenizer_config_are_accepted_or_refused_by_name(kind, key):
+  for value in CONFIG_VALUES[kind][key]:
+    check_config({key: value}, kind, "tokenizer_config.json")
+  with pytest.raises(ValueError, match=rf"tokenizer_config\.json: {key}"):
+    check_config({key: "Other"}, kind, "tokenizer_config.json")
+
+
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_accents_are_stripped_exactly_where_text_is_lower_cased(
+  lower_case,
+):
+  values = {"do_lower_case": lower_case, "strip_accents": lower_case}
+  assert check_config(values, "WordPiece", "") is lower_case
+  values["strip_accents"] = not lower_case
+  with pytest.raises(ValueError, match="strip_accents"):
+    check_config(values, "WordPiece", "")
+  values = _with("WordPiece", "normalizer.lowercase", lower_case)
+  values["normalizer"]["strip_accents"] = not lower_case
+  with pytest.raises(ValueError, match=r"normalizer\.strip_accents"):
+    check_json(values, "")
+
+
+def test_a_sequence_of_one_normalizer_is_that_normalizer():
+  values = tokenizer_json("WordPiece")
+  inner = values["normalizer"]
+  values["normalizer"] = {"type": "Sequence", "normalizers": [inner]}
+  assert check_json(values, "") == ("WordPiece", True)
+  values["normalizer"]["normalizers"] = [{"type": "NFC"}, inner]
+  with pytest.raises(ValueError, match=r"normalizer\.type"):
+    check_json(values, "")
+
+
+@pytest.mark.parametrize("kind", JSON_VALUES)
+def test_added_tokens_other_than_special_ones_are_refused(kind):
+  added = {"7": {"content": "covid19"}}
+  with pytest.raises(ValueError, match="covid19"):
+    check_config({"added_tokens_decoder": added}, kind, "")
+  for key in ("additional_special_tokens", "extra_special_tokens"):
+    with pytest.raises(ValueError, match=r"\[Q\]"):
+      check_config({key: ["[Q]"]}, kind, "")
+  with pytest.raises(ValueError, match=r"\[Q\]"):
+    check_config({"extra_special_tokens": {"q_token": "[Q]"}}, kind, "")
+  with pytest.raises(ValueError, match="covid19"):
+    check_added_tokens({"covid19": 7}, kind, "added_tokens.json")
+  values = tokenizer_json(kind)
+  values["added_tokens"].append({"id": 7, "content": "covid19"})
+  with pytest.raises(ValueError, match="covid19"):
+    check_json(values, "")
