@@ -6,6 +6,7 @@ import gc
 import glob
 import importlib
 import importlib.util
+import itertools
 import os
 import shutil
 import signal
@@ -110,10 +111,22 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
 
 
 def _known_words(argv):
-  """Returns argv with the lines of --flagfile, less unused dropped flags."""
-  words = flags.FLAGS.read_flags_from_files(argv[1:], force_gnu=False)
-  unused = set(_DROPPED_FLAGS.values()).difference(argv)
-  return [argv[0], *(word for word in words if word not in unused)]
+  """Returns argv after the lines of its --flagfile, which it overrides.
+
+  Dropped flags that a file holds without use are left out.
+  """
+  files, rest, words = [], [], iter(argv[1:])
+  for word in words:
+    name = word.lstrip("-").split("=")[0]
+    if word == "--":
+      rest += [word, *words]
+    elif word.startswith("-") and name == "flagfile":
+      files += [word] if "=" in word else [word, *itertools.islice(words, 1)]
+    else:
+      rest.append(word)
+  lines = flags.FLAGS.read_flags_from_files(files, force_gnu=False)
+  unused = set(_DROPPED_FLAGS.values())
+  return [argv[0], *(line for line in lines if line not in unused), *rest]
 
 
 def import_tensorflow():

@@ -97,8 +97,24 @@ def run_arguments():
   return {
     "source": encoder_source(),
     "devices": device_options(),
-    "run_flags": flags.FLAGS.flags_into_string(),
+    "run_flags": _run_flags(),
   }
+
+
+def _run_flags():
+  """The given flags, one a line, and the defaults of the others as comments.
+
+  What was not given may follow from the model: --do_lower_case, for one.
+  """
+  lines = {True: [], False: []}
+  for module, defined in flags.FLAGS.flags_by_module_dict().items():
+    # Not those of TensorFlow and absl.
+    if module == sys.argv[0] or module.startswith("bert_span."):
+      for flag in defined:
+        if flag.value is not None:
+          lines[bool(flag.present)].append(flag.serialize())
+  given, defaults = (sorted(set(lines[key])) for key in (True, False))
+  return "".join(f"{x}\n" for x in [*given, *(f"# {x}" for x in defaults)])
 
 
 def execution_options():

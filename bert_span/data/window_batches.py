@@ -7,6 +7,7 @@ from concurrent import futures
 import numpy as np
 import tensorflow as tf
 
+from bert_span.squad.example import check_text
 from bert_span.storage.files import encodable
 
 # Examples that one call of the preprocessor converts, to spread its overhead.
@@ -25,10 +26,12 @@ TEXT_SPECS = {
 
 def text_array(texts):
   """Returns str, or UTF-8 bytes, as an array of bytes."""
-  encoded = [
-    text if isinstance(text, bytes) else encodable(text).encode("utf-8")
-    for text in texts
-  ]
+  encoded = []
+  for i, text in enumerate(texts):
+    if not isinstance(text, bytes):
+      check_text(text, f"text {i}")
+      text = encodable(text).encode("utf-8")
+    encoded.append(text)
   # dtype=object: NumPy's own string type would cut trailing zero bytes.
   return np.array(encoded, object)
 

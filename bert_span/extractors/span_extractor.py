@@ -18,7 +18,7 @@ from bert_span.extractors.extractor import Extractor
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.losses import SpanLoss
 from bert_span.search.passage_index import PassageIndex
-from bert_span.squad.example import SquadExample
+from bert_span.squad.example import SquadExample, is_list, question_pairs
 from bert_span.storage.atomic_file import json_text
 
 
@@ -87,10 +87,16 @@ class SpanExtractor(Extractor):
     Returns:
       List of `PassageAnswer`, best first, of the passages that have one.
     """
-    numbers = range(len(contexts))
+    if not is_list(contexts):
+      raise ValueError(
+        "contexts must be a list of str; `answer` reads one passage. Received: "
+        f"{type(contexts).__name__}."
+      )
+    pairs = question_pairs([question] * len(contexts), contexts)
+    numbers = range(len(pairs))
     if top_k is not None and top_k < len(contexts):
       numbers = (index or PassageIndex(contexts)).search(question, top_k)
-    examples = [SquadExample(str(i), question, contexts[i]) for i in numbers]
+    examples = [SquadExample(str(i), *pairs[i]) for i in numbers]
     answers = [
       PassageAnswer(i, answer_of(prediction), -prediction.null_odds)
       for i, prediction in zip(numbers, self.predictions(examples), strict=True)

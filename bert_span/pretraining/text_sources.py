@@ -180,7 +180,8 @@ def _decoded(rows, path, unit, first):
         log_line(
           f"{path}, {unit} {number}: not UTF-8 (byte "
           f"0x{row[error.start]:02x}). Such bytes become U+FFFD, later ones "
-          "without a warning. Convert the text with iconv -t UTF-8."
+          "without a warning. Convert the text from the encoding that it "
+          "has, such as iconv -f LATIN1 -t UTF-8."
         )
         has_warned = True
       yield row.decode("utf-8", "replace")

@@ -96,7 +96,8 @@ def decode_utf8(content, subject, encoding="utf-8-sig"):
   except UnicodeDecodeError as error:
     raise ValueError(
       f"{subject} not UTF-8: byte 0x{content[error.start]:02x} at offset "
-      f"{error.start} bytes ({error.reason}). Convert it with iconv -t UTF-8."
+      f"{error.start} bytes ({error.reason}). Convert it from "
+      "the encoding that it has, such as iconv -f LATIN1 -t UTF-8."
     ) from error
 
 

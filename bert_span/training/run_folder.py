@@ -1,9 +1,11 @@
 """The folder of a training: locked against other trainings, with its flags."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import socket
+import stat
 
 import tensorflow as tf
 
@@ -29,7 +31,21 @@ def locked_folder(output_dir, strategy=None, directories=()):
     yield
     return
   path = os.path.join(output_dir, "run.lock")
-  with open(path, "a+", encoding="utf-8") as lock:
+  # Not through a link to a file elsewhere, and without waiting at a FIFO.
+  mode = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+  try:
+    descriptor = os.open(path, mode, 0o666)
+    is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+  except OSError as error:
+    if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+      raise
+    is_file = False
+  if not is_file:
+    raise ValueError(
+      f"{path} is not a plain file, so it is no lock of a training. Remove it, "
+      "or use another --output_dir."
+    )
+  with open(descriptor, "r+", encoding="utf-8", errors="replace") as lock:
     try:
       fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
