@@ -66,18 +66,11 @@ def passages_of(windows, num_examples):
 def answer_tokens(
   context, tokens, char_start, char_end, answer_ids, whole_words=True
 ):
-  """Finds the first and the last token of an answer, see the module.
+  """Returns the first and the last of an answer's `tokens`, inclusive.
 
-  Args:
-    context: str, the passage.
-    tokens: its `PassageTokens`.
-    char_start, char_end: half-open offsets of the answer, in characters.
-    answer_ids: int [n], the tokens of the answer's text.
-    whole_words: as run_squad. False gives the tokens that share a character
-      with the answer, for vocabularies whose tokens depend on the neighbours.
-
-  Returns:
-    Two int, inclusive; last is first - 1 for an answer without a token.
+  The last is first - 1 if it has none. `answer_ids`, int [n], are the tokens of
+  its text alone. Without `whole_words`, which run_squad has, the tokens share a
+  character with it: for vocabularies whose tokens depend on the neighbours.
   """
   starts, ends = tokens.char_starts, tokens.char_ends - 1
   begin, end = char_start, char_end - 1
@@ -98,18 +91,11 @@ def answer_tokens(
 
 
 def window_positions(windows, rows, first, last):
-  """Places the tokens of an answer in the windows of its passage.
+  """Returns an answer's start and end, inclusive, in the windows `rows`.
 
-  Args:
-    windows: dict of arrays of `SlidingWindows`.
-    rows: slice of the windows of the passage.
-    first, last: of `answer_tokens`.
-
-  Returns:
-    int [rows, 2]: start and end position, inclusive. A window without the whole
-    answer has 0, 0, its [CLS]. An answer without a token (a lone zero-width
-    space) has -1, -1 in all windows; run_squad labels it from the token after
-    it to the one before.
+  int [rows, 2]. A window without the whole answer has 0, 0, its [CLS]. An
+  answer without a token (a lone zero-width space) has -1, -1 in all windows;
+  run_squad labels it from the token after it to the one before.
   """
   begin = windows["context_start"][rows]
   if last < first:
@@ -122,10 +108,7 @@ def window_positions(windows, rows, first, last):
 
 
 def _word_numbers(text):
-  """A function of characters, int, to the numbers of their words.
-
-  Separators belong to the word before.
-  """
+  """A function from characters to their words; separators end a word."""
   characters = np.frombuffer(f"\n{text}".encode("utf-32-le"), np.uint32)
   is_separator = np.isin(characters, _WORD_SEPARATORS)
   begins = ~is_separator[1:] & is_separator[:-1]

@@ -26,13 +26,6 @@ from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import BytePairs
 from bert_span.text.windows import SlidingWindows
 
-# The columns of windows that labels are made of.
-_LABEL_COLUMNS = (
-  *("example_index", "context_start", "context_length"),
-  *("first_context_position", "input_ids"),
-  *("token_char_starts", "token_char_ends"),
-)
-
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class SpanPreprocessor(keras.layers.Layer):
@@ -167,22 +160,14 @@ class SpanPreprocessor(keras.layers.Layer):
     }
 
   def label(self, contexts, y, windows, annotator_labels=None):
-    """Labels windows that are arrays.
+    """Labels windows that are arrays, of contexts in bytes and `label_arrays`.
 
-    Args:
-      contexts: list of bytes, the passages of a batch.
-      y: of `label_arrays`.
-      windows: dict of `SlidingWindows`.
-      annotator_labels: how the answers of annotators are joined; None here.
+    `annotator_labels` says how a B/I/O head joins annotators, see `tag_labels`.
 
-    Returns:
-      The labels by name, and bool [windows]: False where the answer has no
-      token in its passage, or there is no label.
+    Returns the labels by name, and bool [windows]: False where the answer has
+    no token in its passage, or there is no label.
     """
     positions = np.zeros([len(windows["example_index"]), 2], np.int32)
-    bounds = np.searchsorted(
-      windows["example_index"], np.arange(len(contexts) + 1)
-    )
     answer_ids = self._token_ids(tf.constant(y["answer_text"], tf.string))
     ids, splits = answer_ids.values.numpy(), answer_ids.row_splits.numpy()
     answers = zip(y["answer_text"], y["answer_start"], strict=True)
@@ -202,7 +187,7 @@ class SpanPreprocessor(keras.layers.Layer):
         ids[splits[i] : splits[i + 1]],
         self._whole_words,
       )
-      rows = slice(bounds[i], bounds[i + 1])
+      rows = windows["example_index"] == i
       positions[rows] = window_positions(windows, rows, *span)
     labels = dict(zip(self.window_labels, positions.T, strict=True))
     return labels, positions[:, 1] != NO_TOKEN
@@ -238,8 +223,7 @@ class SpanPreprocessor(keras.layers.Layer):
 
   def _labels(self, contexts, y, windows):
     """`label` as a TensorFlow op: a list of tensors."""
-    columns = {name: windows[name] for name in _LABEL_COLUMNS}
-    inputs = contexts, y, columns
+    inputs = contexts, y, windows
 
     def label(*values):
       values = [

@@ -76,9 +76,8 @@ def window_batches(examples, make_windows):
     examples: sequence of `SquadExample`.
     make_windows: `SpanPreprocessor.windows`, or a tf.function of it.
 
-  Yields:
-    (list of examples, dict of arrays): a batch of `example_batches` and its
-    windows. `example_index` counts within the batch.
+  Yields (list of examples, dict of arrays) of each batch of `example_batches`;
+  `example_index` counts within the batch.
   """
   if not isinstance(make_windows, tf.types.experimental.PolymorphicFunction):
     make_windows = tf.function(make_windows, input_signature=[TEXT_SPECS])
@@ -107,11 +106,9 @@ def window_batches(examples, make_windows):
 
 
 def labelled_batches(examples, preprocessor, annotator_labels="soft"):
-  """Converts examples to labelled windows, batch by batch.
+  """Yields examples, windows, labels and can_train of each batch.
 
-  Yields:
-    (list of examples, dict of windows, dict of labels, can_train), see
-    `window_batches` and `SpanPreprocessor.label`.
+  See `window_batches` and `SpanPreprocessor.label`.
   """
   for batch, windows in window_batches(examples, preprocessor.windows):
     contexts = example_arrays(batch)["context"]
@@ -141,8 +138,8 @@ def window_rows(examples, preprocessor, is_labelled, annotator_labels="soft"):
     batches = labelled_batches(examples, preprocessor, annotator_labels)
   else:
     batches = window_batches(examples, preprocessor.windows)
-  for batch, windows, *labels_of_batch in batches:
-    labels = labels_of_batch[0] if is_labelled else {}
+  for batch, windows, *labelling in batches:
+    labels = labelling[0] if is_labelled else {}
     for i, example_index in enumerate(windows["example_index"]):
       length = int(windows["input_mask"][i].sum())
       tokens = {
