@@ -26,10 +26,10 @@ class BytePairs(NamedTuple):
 def load_vocabulary(path):
   """Returns the list of tokens in a vocab.txt, local or remote.
 
-  Lines are stripped of surrounding white space, as in run_squad's load_vocab.
-  The path may also be the tokenizer.json of a Hugging Face directory, or a
-  vocab.json with a merges.txt beside it: `BytePairs` if the model is RoBERTa's.
-  Raises ValueError if the file is missing, not UTF-8, or no vocabulary.
+  White space around a token is dropped, as in run_squad. The path may also be
+  the tokenizer.json of a Hugging Face directory, or a vocab.json with a
+  merges.txt beside it: `BytePairs` if the model is RoBERTa's. ValueError if the
+  file is missing, not UTF-8, or no vocabulary.
   """
   folder, name = os.path.split(path)
   merges = os.path.join(folder, "merges.txt")
@@ -41,15 +41,13 @@ def load_vocabulary(path):
         "to the weights, a vocab.txt as --vocab_file."
       )
   if has_merges:
-    # The first line is a version.
     lines = read_text(merges).split("\n")
     merges = [line for line in lines if line and line[:9] != "#version:"]
     return _byte_pairs(read_json_object(path), merges, path)
   if path.endswith(".json"):
     values = read_json_object(path)
     model = values.get("model")
-    model = model if isinstance(model, dict) else {}
-    kind = model.get("type")
+    kind = model.get("type") if isinstance(model, dict) else None
     if kind == "BPE":
       return _byte_pairs_of_json(values, path)
     if kind != "WordPiece":
@@ -59,8 +57,7 @@ def load_vocabulary(path):
       )
     tokens = _by_id(model.get("vocab"), path)
   else:
-    lines = read_text(path).rstrip("\n").split("\n")
-    tokens = [line.strip() for line in lines]
+    tokens = [x.strip() for x in read_text(path).rstrip("\n").split("\n")]
   check_vocabulary(tokens, path)
   return tokens
 
