@@ -60,15 +60,6 @@ def read_squad(path: str | os.PathLike) -> SquadFile:
   return make_squad_file(path, examples, version_2)
 
 
-def read_file_or_tfds(path, dataset):
-  """Reads a SQuAD file, or without one the `read_tfds` arguments `dataset`."""
-  if path:
-    return read_squad(path)
-  from bert_span.squad.tfds import read_tfds  # It imports this module.
-
-  return read_tfds(*dataset)
-
-
 def make_squad_file(
   path: str, examples: list[SquadExample], version_2: bool
 ) -> SquadFile:

@@ -31,23 +31,6 @@ def _labelled(preprocessor, questions, contexts, answers):
   return windows | labels
 
 
-def test_a_question_and_a_passage_become_a_window(preprocessor):
-  windows = preprocessor.windows(
-    {
-      "question": tf.constant(["Who came?"]),
-      "context": tf.constant(["John came."]),
-    }
-  )
-  tokens = [_VOCABULARY[i] for i in windows["input_ids"][0].numpy()]
-  assert tokens == (
-    ["[CLS]", "who", "came", "?", "[SEP]", "john", "came", ".", "[SEP]"]
-  )
-  outside, (starts,) = [-1] * 5, windows["token_char_starts"].numpy().tolist()
-  (ends,) = windows["token_char_ends"].numpy().tolist()
-  assert starts == [*outside, 0, 5, 9, -1]
-  assert ends == [*outside, 4, 9, 10, -1]
-
-
 def test_questions_about_one_passage_get_what_they_would_get_alone(
   preprocessor,
 ):
