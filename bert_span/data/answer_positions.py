@@ -24,27 +24,19 @@ _WORD_SEPARATORS = [ord(c) for c in " \t\r\n\u202f"]
 NO_TOKEN = -1
 
 
-class PassageTokens(NamedTuple):
-  """The tokens of a passage, int32 [tokens], read from its windows."""
+class Passage(NamedTuple):
+  """The tokens of a passage, int32 [tokens], and their places in windows."""
 
   ids: np.ndarray
   char_starts: np.ndarray
   char_ends: np.ndarray
-
-
-class TokenPlaces(NamedTuple):
-  """Where the tokens of a passage are in its windows, int [places]."""
-
-  window: np.ndarray
-  position: np.ndarray
-  token: np.ndarray
+  window: np.ndarray  # int [places]
+  position: np.ndarray  # int [places]
+  token: np.ndarray  # int [places]
 
 
 def passages_of(windows, num_examples):
-  """Yields the `PassageTokens` and `TokenPlaces` of each example.
-
-  `windows` is a dict of arrays of `SlidingWindows`.
-  """
+  """Yields the `Passage` of each example, of arrays of `SlidingWindows`."""
   window, position = np.nonzero(windows["token_char_starts"] >= 0)
   shift = windows["context_start"] - windows["first_context_position"]
   token = position + shift[window]
@@ -54,25 +46,24 @@ def passages_of(windows, num_examples):
   )
   names = ("input_ids", "token_char_starts", "token_char_ends")
   for first, end in itertools.pairwise(bounds):
-    part = slice(first, end)
-    places = TokenPlaces(window[part], position[part], token[part])
+    places = [x[first:end] for x in (window, position, token)]
     # Windows overlap: the last one that holds a token gives its values.
-    values = np.zeros([len(names), places.token.max(initial=-1) + 1], np.int32)
+    values = np.zeros([len(names), places[2].max(initial=-1) + 1], np.int32)
     for row, name in zip(values, names, strict=True):
-      row[places.token] = windows[name][places.window, places.position]
-    yield PassageTokens(*values), places
+      row[places[2]] = windows[name][places[0], places[1]]
+    yield Passage(*values, *places)
 
 
 def answer_tokens(
-  context, tokens, char_start, char_end, answer_ids, whole_words=True
+  context, passage, char_start, char_end, answer_ids, whole_words=True
 ):
-  """Returns the first and the last of an answer's `tokens`, inclusive.
+  """Returns the first and the last token of an answer in its `Passage`.
 
-  The last is first - 1 if it has none. `answer_ids`, int [n], are the tokens of
-  its text alone. Without `whole_words`, which run_squad has, the tokens share a
+  The last is first - 1 if it has none. `answer_ids` are the tokens of its text
+  alone. Without `whole_words`, which run_squad has, the tokens share a
   character with it: for vocabularies whose tokens depend on the neighbours.
   """
-  starts, ends = tokens.char_starts, tokens.char_ends - 1
+  starts, ends = passage.char_starts, passage.char_ends - 1
   begin, end = char_start, char_end - 1
   if whole_words:
     word_of = _word_numbers(context)
@@ -80,7 +71,7 @@ def answer_tokens(
   first = int(np.count_nonzero(ends < begin))
   last = int(np.count_nonzero(starts <= end)) - 1
   if whole_words and len(answer_ids):
-    run = tokens.ids[first : last + 1]
+    run = passage.ids[first : last + 1]
     at = np.arange(max(0, len(run) + 1 - len(answer_ids)))
     for shift, answer_id in enumerate(answer_ids):
       at = at[run[at + shift] == answer_id]

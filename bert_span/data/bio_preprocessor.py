@@ -58,15 +58,12 @@ class BioPreprocessor(SpanPreprocessor):
 
   def label_arrays(self, examples):
     """Returns y of `SquadExample`s; answers that are not located have -1."""
-    annotators = [example.annotators for example in examples]
+    answers = [example.annotators for example in examples]
     return {
-      name: [
-        [[getattr(a, field) for a in x] for x in each] for each in annotators
-      ]
-      for name, field in (
-        ("answer_text", "text"),
-        ("answer_start", "char_start"),
-      )
+      "answer_text": [[[a.text for a in x] for x in each] for each in answers],
+      "answer_start": [
+        [[a.char_start for a in x] for x in each] for each in answers
+      ],
     }
 
   def label_tensors(self, y):
@@ -82,19 +79,20 @@ class BioPreprocessor(SpanPreprocessor):
     shape = windows["input_ids"].shape
     labels = np.zeros([*shape, NUM_TAGS], np.float32)
     is_labelled = np.zeros(shape[0], bool)
-    answers = zip(y["answer_text"], y["answer_start"], strict=True)
+    answers = y["answer_text"], y["answer_start"]
     passages = passages_of(windows, len(contexts))
-    for i, ((texts, starts), (tokens, places)) in enumerate(
-      zip(answers, passages, strict=True)
+    for i, (texts, starts, passage) in enumerate(
+      zip(*answers, passages, strict=True)
     ):
       context = contexts[i].decode("utf-8")
       annotators = [
         _spans(context, *annotator, f"question {i} of the batch")
         for annotator in zip(texts, starts, strict=True)
       ]
-      tags = tag_labels(annotators, *tokens[1:], annotator_labels)
+      offsets = passage.char_starts, passage.char_ends
+      tags = tag_labels(annotators, *offsets, annotator_labels)
       if tags is not None:
-        labels[places.window, places.position] = tags[places.token]
+        labels[passage.window, passage.position] = tags[passage.token]
         is_labelled |= windows["example_index"] == i
     return {"tag_labels": labels}, is_labelled
 

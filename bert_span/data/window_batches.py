@@ -49,11 +49,7 @@ def example_arrays(examples):
 
 
 def example_batches(examples):
-  """Divides examples into lists that are converted together, in order.
-
-  A batch has at most EXAMPLES_PER_BATCH examples, and at most
-  CHARACTERS_PER_BATCH characters unless a single example has more.
-  """
+  """Divides examples into lists of bounded size; an example may be too long."""
   batches, room = [], 0
   for example in examples:
     characters = _num_characters(example)
