@@ -9,6 +9,7 @@ from bert_span import SpanPreprocessor, SquadExample, WindowOptions
 from bert_span.data.window_batches import labelled_batches
 from bert_span.squad.example import AnswerSpan
 
+pytestmark = pytest.mark.usefixtures("eager")
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "came", "?", "john", "smith"),
   *(".", "É", "e", "a"),

@@ -7,19 +7,20 @@ from tiny_extractor import BYTE_PAIRS
 from bert_span.lint.linter import lint_squad_file
 from bert_span.lint.options import LintSettings
 from bert_span.lint.window_lint import lint_windows
-from bert_span.squad.findings import FindingKind
 from bert_span.text.options import WindowOptions
 
-_SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+pytestmark = pytest.mark.usefixtures("eager")
+_VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefgh", "who", "?"]
 _OPTIONS = WindowOptions(max_seq_length=10, doc_stride=2, max_query_length=2)
 
 
 @pytest.fixture
 def lint(tmp_path):
   """A function that lints questions of (text, answer) about one passage."""
-  vocabulary = [*_SPECIAL, *"abcdefgh", "who", "?"]
 
-  def write_and_lint(context, *questions, options=_OPTIONS, **settings):
+  def write_and_lint(
+    context, *questions, options=_OPTIONS, vocabulary=_VOCABULARY, **settings
+  ):
     qas = [
       {
         "id": f"q{number}",
@@ -93,13 +94,13 @@ def test_many_unknown_words_are_a_finding(lint):
   assert names == {}
 
 
-def test_byte_pairs_have_two_separators_and_no_unknown_word(tmp_path):
-  qas = [{"id": "q", "question": "", "answers": spans(("aa", 0))}]
-  path = tmp_path / "letters.json"
-  path.write_text(json.dumps(squad_content("aa", *qas)))
-  linted = lint_squad_file(path)
-  for length, kinds in ((6, []), (5, [FindingKind.ANSWER_CUT])):
-    settings = LintSettings(WindowOptions(length, 1, 0))
-    findings, figures = lint_windows(linted, BYTE_PAIRS, False, settings)
-    assert [finding.kind for finding in findings] == kinds
+def test_byte_pairs_have_two_separators_and_no_unknown_word(lint):
+  for length, expected in ((6, {}), (5, {"answer_cut": ["q0"]})):
+    names, figures, _ = lint(
+      "aa",
+      ("", "aa"),
+      vocabulary=BYTE_PAIRS,
+      options=WindowOptions(length, 1, 0),
+    )
+    assert names == expected
     assert figures["wordpieces"]["answer"]["max"] == 2
