@@ -25,6 +25,7 @@ def small_files(tmp_path):
   return str(input_file), str(vocab_file)
 
 
+@pytest.mark.usefixtures("eager")
 def test_without_training_every_question_has_rows_without_labels(
   small_files, tmp_path
 ):
@@ -59,6 +60,7 @@ def test_training_rows_hold_the_first_answer_and_findings_go_to_stderr(
   assert "'lost'" in result.stderr
 
 
+@pytest.mark.usefixtures("eager")
 def test_bio_labels_are_those_of_every_annotator(small_files, capsys):
   half, outside, begin = [0.5, 0.0, 0.5], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]
   for annotators, tags in {

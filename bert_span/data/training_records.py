@@ -207,7 +207,8 @@ def _records(windows, indices, padded_length):
   lengths = windows.lengths[indices]
   batch = windows.batch(indices, padded_length or int(lengths.max()))
   for row, length in enumerate(lengths):
-    cut, integers, floats = slice(padded_length or length), {}, {}
+    cut = slice(padded_length or length)
+    integers, floats = {}, {}
     for name, values in batch.items():
       if values.ndim == 3:  # labels of tokens
         floats[name] = values[row, cut].ravel()

@@ -49,7 +49,7 @@ def example_arrays(examples):
 
 
 def example_batches(examples):
-  """Divides examples into lists of bounded size; an example may be too long."""
+  """Divides examples into lists of bounded size, unless one has more alone."""
   batches, room = [], 0
   for example in examples:
     characters = _num_characters(example)

@@ -174,10 +174,15 @@ def repair_squad_text(text, findings):
     record = top
     for step in re.findall(r"[^.\[\]]+", finding.json_path):
       record = record[int(step) if isinstance(record, list) else step]
-    change = {"path": f"{finding.json_path}.{key}"}
-    change |= {"question_id": finding.qas_id, "kind": finding.kind.name.lower()}
-    change |= {"before": integers[record[key]], "after": finding.repair}
-    changes.append(change)
+    changes.append(
+      {
+        "path": f"{finding.json_path}.{key}",
+        "question_id": finding.qas_id,
+        "kind": finding.kind.name.lower(),
+        "before": integers[record[key]],
+        "after": finding.repair,
+      }
+    )
     replacements[record[key]] = json.dumps(finding.repair)
   ordinals = itertools.count()
 

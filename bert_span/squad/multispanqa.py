@@ -82,9 +82,10 @@ def _paragraph(record, place, errors):
         {"text": " ".join(tokens[first:end]), "answer_start": starts[first]}
         for first, end in label_spans(labels)
       ]
-      question |= (
-        {"annotations": [answers]} if answers else {"is_impossible": True}
-      )
+      if answers:
+        question["annotations"] = [answers]
+      else:
+        question["is_impossible"] = True
   return {"context": " ".join(tokens), "qas": [question]}
 
 

@@ -67,14 +67,15 @@ def make_squad_file(
   if not examples:
     kind = FindingKind.NO_QUESTIONS
     raise ValueError(f"{path}: {kind.fact}. {kind.remedy}")
-  errors, remedy = FieldErrors(path), FindingKind.DUPLICATE_ID.remedy
+  errors = FieldErrors(path)
   for first, index in repeated_ids(examples):
     uses = " and ".join(
       f"number {i} ({shortened(examples[i].question)})" for i in (first, index)
     )
     errors.add(
       f"question id {examples[index].qas_id!r}",
-      f"used twice, by the questions {uses}, counted from 0. {remedy}",
+      f"used twice, by the questions {uses}, counted from 0. "
+      f"{FindingKind.DUPLICATE_ID.remedy}",
     )
   errors.raise_if_any()
   report, located = ReadReport(), []

@@ -198,9 +198,9 @@ class WordPieceTokenizer(Tokenizer):
     )
 
   def _unknown_long_words(self, ids, starts, ends, num_characters):
-    """Replaces every word of over 200 characters, of those at each offset.
+    """Makes every word of over 200 characters one [UNK].
 
-    Returns the ids, starts and ends of the tokens, such a word being one [UNK].
+    num_characters, int32 [offsets], are the characters at each offset.
     """
     before = tf.concat([[0], tf.cumsum(num_characters)], 0)
     is_first = tf.gather(self._begins_word, ids)

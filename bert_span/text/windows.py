@@ -72,8 +72,11 @@ class SlidingWindows(keras.layers.Layer):
     super().__init__(**kwargs)
     self.built = True  # nothing to build
     self.options = options
-    self.cls_id, self.sep_id, self.pad_id = cls_id, sep_id, pad_id
-    self.pad_to_max, self.num_separators = pad_to_max, num_separators
+    self.cls_id = cls_id
+    self.sep_id = sep_id
+    self.pad_to_max = pad_to_max
+    self.pad_id = pad_id
+    self.num_separators = num_separators
     self._num_special = NUM_SPECIAL_TOKENS - 1 + num_separators
     least = options.max_query_length + self._num_special + 1
     if options.max_seq_length < least:
