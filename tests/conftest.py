@@ -13,6 +13,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 from browser import find_browser, open_browser
 from model_server import ModelServer, running
 from squad_runs import write_squad_files
+from tiny_extractor import eagerly
 
 from bert_span.presets.huggingface import find_packaged_minilm
 
@@ -69,6 +70,13 @@ def small_disk(tmp_path):
     pytest.skip("A disk can be mounted by root only.")
   yield folder, lambda: subprocess.run([*mount, "remount,size=1m"], check=True)
   subprocess.run(["umount", folder], check=True)
+
+
+@pytest.fixture(scope="module")
+def eager():
+  """Runs TensorFlow op by op: sooner than a graph, for few short texts."""
+  with eagerly():
+    yield
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_a_pretraining_model_is_loaded_with_its_heads(tmp_path):
     ("SpanHead", {"use_bias": False}),
     ("BioHead", {}),
     ("SpanLoss", {"ends": "sum"}),
-    ("BioLoss", {"class_weights": [1.0, 2.0, 3.0]}),
+    ("BioLoss", {"tokens": "mean", "class_weights": [1, 2, 3]}),
     ("WordPieceTokenizer", {"vocabulary": VOCABULARY, "do_lower_case": False}),
     ("SlidingWindows", {**_WINDOWS, "cls_id": 2, "sep_id": 3}),
     ("SpanPreprocessor", {"vocabulary": VOCABULARY, **_WINDOWS}),

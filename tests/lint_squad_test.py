@@ -52,6 +52,7 @@ def test_damage_is_reported_and_not_repaired(tmp_path, capsys):
   assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.usefixtures("eager")
 def test_fix_writes_a_copy_that_passes_and_json_says_all(tmp_path, capsys):
   path = _write(tmp_path, _question(7, answer_start=3))
   (tmp_path / "vocab.txt").write_text(_VOCABULARY)

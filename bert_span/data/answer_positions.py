@@ -24,27 +24,19 @@ _WORD_SEPARATORS = [ord(c) for c in " \t\r\n\u202f"]
 NO_TOKEN = -1
 
 
-class PassageTokens(NamedTuple):
-  """The tokens of a passage, int32 [tokens], read from its windows."""
+class Passage(NamedTuple):
+  """The tokens of a passage, int32 [tokens], and their places in windows."""
 
   ids: np.ndarray
   char_starts: np.ndarray
   char_ends: np.ndarray
-
-
-class TokenPlaces(NamedTuple):
-  """Where the tokens of a passage are in its windows, int [places]."""
-
-  window: np.ndarray
-  position: np.ndarray
-  token: np.ndarray
+  window: np.ndarray  # int [places]
+  position: np.ndarray  # int [places]
+  token: np.ndarray  # int [places]
 
 
 def passages_of(windows, num_examples):
-  """Yields the `PassageTokens` and `TokenPlaces` of each example.
-
-  `windows` is a dict of arrays of `SlidingWindows`.
-  """
+  """Yields the `Passage` of each example, of arrays of `SlidingWindows`."""
   window, position = np.nonzero(windows["token_char_starts"] >= 0)
   shift = windows["context_start"] - windows["first_context_position"]
   token = position + shift[window]
@@ -54,32 +46,24 @@ def passages_of(windows, num_examples):
   )
   names = ("input_ids", "token_char_starts", "token_char_ends")
   for first, end in itertools.pairwise(bounds):
-    part = slice(first, end)
-    places = TokenPlaces(window[part], position[part], token[part])
+    places = [x[first:end] for x in (window, position, token)]
     # Windows overlap: the last one that holds a token gives its values.
-    values = np.zeros([len(names), places.token.max(initial=-1) + 1], np.int32)
+    values = np.zeros([len(names), places[2].max(initial=-1) + 1], np.int32)
     for row, name in zip(values, names, strict=True):
-      row[places.token] = windows[name][places.window, places.position]
-    yield PassageTokens(*values), places
+      row[places[2]] = windows[name][places[0], places[1]]
+    yield Passage(*values, *places)
 
 
 def answer_tokens(
-  context, tokens, char_start, char_end, answer_ids, whole_words=True
+  context, passage, char_start, char_end, answer_ids, whole_words=True
 ):
-  """Finds the first and the last token of an answer, see the module.
+  """Returns the first and the last token of an answer in its `Passage`.
 
-  Args:
-    context: str, the passage.
-    tokens: its `PassageTokens`.
-    char_start, char_end: half-open offsets of the answer, in characters.
-    answer_ids: int [n], the tokens of the answer's text.
-    whole_words: as run_squad. False gives the tokens that share a character
-      with the answer, for vocabularies whose tokens depend on the neighbours.
-
-  Returns:
-    Two int, inclusive; last is first - 1 for an answer without a token.
+  The last is first - 1 if it has none. `answer_ids` are the tokens of its text
+  alone. Without `whole_words`, which run_squad has, the tokens share a
+  character with it: for vocabularies whose tokens depend on the neighbours.
   """
-  starts, ends = tokens.char_starts, tokens.char_ends - 1
+  starts, ends = passage.char_starts, passage.char_ends - 1
   begin, end = char_start, char_end - 1
   if whole_words:
     word_of = _word_numbers(context)
@@ -87,7 +71,7 @@ def answer_tokens(
   first = int(np.count_nonzero(ends < begin))
   last = int(np.count_nonzero(starts <= end)) - 1
   if whole_words and len(answer_ids):
-    run = tokens.ids[first : last + 1]
+    run = passage.ids[first : last + 1]
     at = np.arange(max(0, len(run) + 1 - len(answer_ids)))
     for shift, answer_id in enumerate(answer_ids):
       at = at[run[at + shift] == answer_id]
@@ -98,18 +82,11 @@ def answer_tokens(
 
 
 def window_positions(windows, rows, first, last):
-  """Places the tokens of an answer in the windows of its passage.
+  """Returns an answer's start and end, inclusive, in the windows `rows`.
 
-  Args:
-    windows: dict of arrays of `SlidingWindows`.
-    rows: slice of the windows of the passage.
-    first, last: of `answer_tokens`.
-
-  Returns:
-    int [rows, 2]: start and end position, inclusive. A window without the whole
-    answer has 0, 0, its [CLS]. An answer without a token (a lone zero-width
-    space) has -1, -1 in all windows; run_squad labels it from the token after
-    it to the one before.
+  int [rows, 2]. A window without the whole answer has 0, 0, its [CLS]. An
+  answer without a token (a lone zero-width space) has -1, -1 in all windows;
+  run_squad labels it from the token after it to the one before.
   """
   begin = windows["context_start"][rows]
   if last < first:
@@ -122,10 +99,7 @@ def window_positions(windows, rows, first, last):
 
 
 def _word_numbers(text):
-  """A function of characters, int, to the numbers of their words.
-
-  Separators belong to the word before.
-  """
+  """A function from characters to their words; separators end a word."""
   characters = np.frombuffer(f"\n{text}".encode("utf-32-le"), np.uint32)
   is_separator = np.isin(characters, _WORD_SEPARATORS)
   begins = ~is_separator[1:] & is_separator[:-1]

@@ -58,18 +58,12 @@ class BioPreprocessor(SpanPreprocessor):
 
   def label_arrays(self, examples):
     """Returns y of `SquadExample`s; answers that are not located have -1."""
-    values = {"text": [], "char_start": []}
-    for example in examples:
-      for name, column in values.items():
-        column.append(
-          [
-            [getattr(span, name) for span in spans]
-            for spans in example.annotators
-          ]
-        )
+    answers = [example.annotators for example in examples]
     return {
-      "answer_text": values["text"],
-      "answer_start": values["char_start"],
+      "answer_text": [[[a.text for a in x] for x in each] for each in answers],
+      "answer_start": [
+        [[a.char_start for a in x] for x in each] for each in answers
+      ],
     }
 
   def label_tensors(self, y):
@@ -85,20 +79,20 @@ class BioPreprocessor(SpanPreprocessor):
     shape = windows["input_ids"].shape
     labels = np.zeros([*shape, NUM_TAGS], np.float32)
     is_labelled = np.zeros(shape[0], bool)
-    answers = zip(y["answer_text"], y["answer_start"], strict=True)
+    answers = y["answer_text"], y["answer_start"]
     passages = passages_of(windows, len(contexts))
-    for i, ((texts, starts), (tokens, places)) in enumerate(
-      zip(answers, passages, strict=True)
+    for i, (texts, starts, passage) in enumerate(
+      zip(*answers, passages, strict=True)
     ):
       context = contexts[i].decode("utf-8")
       annotators = [
         _spans(context, *annotator, f"question {i} of the batch")
         for annotator in zip(texts, starts, strict=True)
       ]
-      offsets = tokens.char_starts, tokens.char_ends
+      offsets = passage.char_starts, passage.char_ends
       tags = tag_labels(annotators, *offsets, annotator_labels)
       if tags is not None:
-        labels[places.window, places.position] = tags[places.token]
+        labels[passage.window, passage.position] = tags[passage.token]
         is_labelled |= windows["example_index"] == i
     return {"tag_labels": labels}, is_labelled
 
@@ -116,10 +110,10 @@ class BioPreprocessor(SpanPreprocessor):
 def tag_labels(
   annotators, token_char_starts, token_char_ends, annotator_labels="soft"
 ):
-  """Returns the labels of the tokens of a passage.
+  """Returns the labels of the tokens of a passage, float32 [tokens, 3].
 
   Annotators are ignored if their answers are not located in the passage or
-  have no token in it. An annotator without an answer labels all tokens O.
+  have no token in it; None if all are. One without an answer labels all O.
 
   Args:
     annotators: for each annotator a sequence of `AnswerSpan`, () for no answer.
@@ -128,9 +122,6 @@ def tag_labels(
     annotator_labels: "soft", the shares of all annotators; "majority", 1 for
       the most frequent tag (in a tie, the tag of the earliest annotator; an I
       after an O becomes B); "first", the tags of the first annotator.
-
-  Returns:
-    float32 [tokens, 3], for B, I and O; None if all annotators are ignored.
   """
   offsets = token_char_starts, token_char_ends
   tags = [_annotator_tags(spans, *offsets) for spans in annotators]
@@ -145,7 +136,6 @@ def tag_labels(
 
 
 def _spans(context, texts, starts, place):
-  """An annotator's `AnswerSpan`s, checked where they are located."""
   spans = []
   for text, start in zip(texts, starts, strict=True):
     text = text.decode("utf-8") if isinstance(text, bytes) else text

@@ -32,7 +32,6 @@ class PackedWindows:
 
   @property
   def num_without_answer(self):
-    """Number of windows that contain no part of an answer."""
     return int(np.sum(~self.has_answer))
 
   def digest(self):
@@ -46,14 +45,15 @@ class PackedWindows:
   def select(self, keep):
     """Returns the windows at which `keep`, bool [windows], is True."""
     token_keep = np.repeat(keep, self.lengths)
+    labels = {
+      name: values[keep if values.ndim == 1 else token_keep]
+      for name, values in self.labels.items()
+    }
     return PackedWindows(
       self.token_ids[token_keep],
       _row_splits(self.lengths[keep]),
       self.first_context_positions[keep],
-      {
-        name: values[keep if values.ndim == 1 else token_keep]
-        for name, values in self.labels.items()
-      },
+      labels,
       self.has_answer[keep],
     )
 
@@ -119,21 +119,18 @@ def label_windows(
   drop_answerless=False,
   keep_unlabelled=False,
 ):
-  """Converts examples to labelled windows.
+  """Returns the `LabelledWindows` of examples; ValueError if there is none.
 
   Questions whose answer has no token (a lone zero-width space) are skipped:
   they are neither an example of a span nor of an unanswerable question.
 
   Args:
-    examples, preprocessor: `SquadExample`s, and the `SpanPreprocessor` that
-      labels them.
+    examples, preprocessor: `SquadExample`s and their `SpanPreprocessor`.
     annotator_labels: see `tag_labels`; ignored by span heads.
     drop_answerless: skip windows of answerable questions without the answer;
       run_squad trains on them as unanswerable.
     keep_unlabelled: keep questions with neither an answer nor is_impossible,
       with labels that do not contribute to the loss: teachers label them.
-
-  Returns `LabelledWindows` in the order of `examples`; ValueError without one.
   """
   parts, indices, keep = [], [], []
   first = 0
@@ -142,8 +139,7 @@ def label_windows(
   ):
     example_index = windows["example_index"]
     if keep_unlabelled:
-      is_unlabelled = np.array([example.is_unlabelled for example in batch])
-      is_unlabelled = is_unlabelled[example_index]
+      is_unlabelled = np.array([e.is_unlabelled for e in batch])[example_index]
       can_train = can_train | is_unlabelled
       # Labels that give no loss; those of tokens are zero already.
       for name in preprocessor.window_labels:
@@ -177,22 +173,16 @@ def label_windows(
 
 
 def pack_windows(parts, preprocessor):
-  """`PackedWindows` of dicts of token_ids, lengths and its other arrays.
-
-  `preprocessor` is the `SpanPreprocessor` that made the labels, or its class.
-  """
+  """`PackedWindows` of dicts with its arrays, and lengths for row_splits."""
   joined = {n: np.concatenate([part[n] for part in parts]) for n in parts[0]}
   labels = {name: joined[name] for name in preprocessor.label_names()}
   row_splits = _row_splits(joined["lengths"])
-  has_answer = np.zeros([0], bool)
-  if len(joined["lengths"]):
-    has_answer = preprocessor.has_answer(labels, row_splits)
   return PackedWindows(
     joined["token_ids"],
     row_splits,
     joined["first_context_positions"],
     labels,
-    has_answer,
+    preprocessor.has_answer(labels, row_splits),
   )
 
 

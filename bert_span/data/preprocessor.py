@@ -26,13 +26,6 @@ from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import BytePairs
 from bert_span.text.windows import SlidingWindows
 
-# The columns of windows that labels are made of.
-_LABEL_COLUMNS = (
-  *("example_index", "context_start", "context_length"),
-  *("first_context_position", "input_ids"),
-  *("token_char_starts", "token_char_ends"),
-)
-
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class SpanPreprocessor(keras.layers.Layer):
@@ -57,8 +50,7 @@ class SpanPreprocessor(keras.layers.Layer):
   Args:
     vocabulary: list of WordPieces, the index is the id; or the `BytePairs` of
       RoBERTa.
-    do_lower_case: lower-case and strip accents (uncased models); byte pairs
-      are always cased.
+    do_lower_case: lower-case and strip accents; byte pairs are always cased.
     options: `WindowOptions`.
     pad_to_max: pad every batch to max_seq_length, and score the padding as the
       original does; else padding depends on the batch and is not scored.
@@ -69,11 +61,10 @@ class SpanPreprocessor(keras.layers.Layer):
       int [batch], in characters; "" and -1 for an unanswerable question.
     sample_weight: None, or float [batch], weights of questions.
 
-  Returns:
-    The inputs, a dict of token_ids, segment_ids and padding_mask, each int32
-    [windows, seq_length]. With y a pair of them and the labels, a dict by the
-    model's outputs: int32 [windows], the position of start_logits and of
-    end_logits. With sample_weight also the weights of windows.
+  Returns the inputs, a dict of token_ids, segment_ids and padding_mask, each
+  int32 [windows, seq_length]. With y a pair of them and the labels, a dict of
+  the positions of start_logits and end_logits, int32 [windows]; with
+  sample_weight also the weights of windows.
 
   A subclass for another head has other class attributes, `label`,
   `label_arrays`, `label_tensors`, `has_answer` and `is_answerable`.
@@ -167,42 +158,27 @@ class SpanPreprocessor(keras.layers.Layer):
     }
 
   def label(self, contexts, y, windows, annotator_labels=None):
-    """Labels windows that are arrays.
+    """Labels windows that are arrays, of contexts in bytes and `label_arrays`.
 
-    Args:
-      contexts: list of bytes, the passages of a batch.
-      y: of `label_arrays`.
-      windows: dict of `SlidingWindows`.
-      annotator_labels: how the answers of annotators are joined; None here.
+    `annotator_labels` says how a B/I/O head joins annotators, see `tag_labels`.
 
-    Returns:
-      The labels by name, and bool [windows]: False where the answer has no
-      token in its passage, or there is no label.
+    Returns the labels by name, and bool [windows]: False where the answer has
+    no token in its passage, or there is no label.
     """
     positions = np.zeros([len(windows["example_index"]), 2], np.int32)
-    bounds = np.searchsorted(
-      windows["example_index"], np.arange(len(contexts) + 1)
-    )
-    answer_ids = self._token_ids(tf.constant(y["answer_text"], tf.string))
-    ids, splits = answer_ids.values.numpy(), answer_ids.row_splits.numpy()
-    answers = zip(y["answer_text"], y["answer_start"], strict=True)
+    texts, starts = y["answer_text"], y["answer_start"]
+    answer_ids = self._token_ids(tf.constant(texts, tf.string)).to_list()
     passages = passages_of(windows, len(contexts))
-    for i, ((text, start), (tokens, _)) in enumerate(
-      zip(answers, passages, strict=True)
+    for i, (text, start, ids, passage) in enumerate(
+      zip(texts, starts, answer_ids, passages, strict=True)
     ):
       if start < 0:
         continue
       context, text = contexts[i].decode("utf-8"), text.decode("utf-8")
       check_located(context, text, start, f"question {i} of the batch")
-      span = answer_tokens(
-        context,
-        tokens,
-        start,
-        start + len(text),
-        ids[splits[i] : splits[i + 1]],
-        self._whole_words,
-      )
-      rows = slice(bounds[i], bounds[i + 1])
+      end = start + len(text)
+      span = answer_tokens(context, passage, start, end, ids, self._whole_words)
+      rows = windows["example_index"] == i
       positions[rows] = window_positions(windows, rows, *span)
     labels = dict(zip(self.window_labels, positions.T, strict=True))
     return labels, positions[:, 1] != NO_TOKEN
@@ -238,8 +214,7 @@ class SpanPreprocessor(keras.layers.Layer):
 
   def _labels(self, contexts, y, windows):
     """`label` as a TensorFlow op: a list of tensors."""
-    columns = {name: windows[name] for name in _LABEL_COLUMNS}
-    inputs = contexts, y, columns
+    inputs = contexts, y, windows
 
     def label(*values):
       values = [

@@ -84,8 +84,8 @@ def write_training_records(
 ):
   """Replaces the records in a folder; returns the path of the manifest.
 
-  `fingerprint` and `source` are those of the functions above, padded_length is
-  the number of WordPieces of every record; None adds no padding.
+  `fingerprint` and `source` are those of the functions above. All records have
+  padded_length WordPieces; None adds no padding.
   """
   made_of = {**fingerprint, **source, "padded_length": padded_length}
   text = json.dumps(made_of, sort_keys=True).encode("utf-8")
@@ -140,10 +140,7 @@ class TrainingRecords:
       self._check("made_of", source)
 
   def read(self, fingerprint, preprocessor):
-    """The `LabelledWindows`, compared with the current `window_fingerprint`.
-
-    `preprocessor` is the one that would make them.
-    """
+    """The `LabelledWindows`, compared with the current `window_fingerprint`."""
     self._check("made_with", fingerprint)
     shards, skipped = self._manifest["shards"], self._manifest["left_out"]
     paths = [os.path.join(self._directory, shard["file"]) for shard in shards]
@@ -175,9 +172,8 @@ def write_window_records(paths, windows, padded_length=None):
 
 
 def read_window_records(paths, counts, preprocessor):
-  """Returns the `PackedWindows` in files of `write_window_records`.
+  """Returns the `PackedWindows` in files, of the head of a preprocessor.
 
-  `preprocessor` is the `SpanPreprocessor` of their head, or its class.
   ValueError if a file is missing or damaged, or does not hold its `counts`.
   """
   parse, parts = _parser(preprocessor), []
@@ -209,18 +205,15 @@ def read_window_records(paths, counts, preprocessor):
 
 def _records(windows, indices, padded_length):
   lengths = windows.lengths[indices]
-  # Labels of windows and of tokens are features of integers and of floats.
-  is_of_tokens = {name: x.ndim > 1 for name, x in windows.labels.items()}
   batch = windows.batch(indices, padded_length or int(lengths.max()))
   for row, length in enumerate(lengths):
     cut = slice(padded_length or length)
-    integers = {name: batch[name][row, cut] for name in _TOKEN_FEATURES}
-    floats = {}
-    for name, has_values in is_of_tokens.items():
-      if has_values:
-        floats[name] = batch[name][row, cut].ravel()
+    integers, floats = {}, {}
+    for name, values in batch.items():
+      if values.ndim == 3:  # labels of tokens
+        floats[name] = values[row, cut].ravel()
       else:
-        integers[name] = [batch[name][row]]
+        integers[name] = values[row, cut] if values.ndim == 2 else [values[row]]
     integers["unique_ids"] = [_FIRST_ID + indices[row]]
     yield serialized_example(integers, floats)
 

@@ -52,11 +52,7 @@ def example_arrays(examples):
 
 
 def example_batches(examples):
-  """Divides examples into lists that are converted together, in order.
-
-  A batch has at most EXAMPLES_PER_BATCH examples, and at most
-  CHARACTERS_PER_BATCH characters unless a single example has more.
-  """
+  """Divides examples into lists of bounded size, unless one has more alone."""
   batches, room = [], 0
   for example in examples:
     characters = _num_characters(example)
@@ -79,9 +75,8 @@ def window_batches(examples, make_windows):
     examples: sequence of `SquadExample`.
     make_windows: `SpanPreprocessor.windows`, or a tf.function of it.
 
-  Yields:
-    (list of examples, dict of arrays): a batch of `example_batches` and its
-    windows. `example_index` counts within the batch.
+  Yields (list of examples, dict of arrays) of each batch of `example_batches`;
+  `example_index` counts within the batch.
   """
   if not isinstance(make_windows, tf.types.experimental.PolymorphicFunction):
     make_windows = tf.function(make_windows, input_signature=[TEXT_SPECS])
@@ -110,11 +105,9 @@ def window_batches(examples, make_windows):
 
 
 def labelled_batches(examples, preprocessor, annotator_labels="soft"):
-  """Converts examples to labelled windows, batch by batch.
+  """Yields examples, windows, labels and can_train of each batch.
 
-  Yields:
-    (list of examples, dict of windows, dict of labels, can_train), see
-    `window_batches` and `SpanPreprocessor.label`.
+  See `window_batches` and `SpanPreprocessor.label`.
   """
   for batch, windows in window_batches(examples, preprocessor.windows):
     contexts = example_arrays(batch)["context"]
@@ -144,8 +137,8 @@ def window_rows(examples, preprocessor, is_labelled, annotator_labels="soft"):
     batches = labelled_batches(examples, preprocessor, annotator_labels)
   else:
     batches = window_batches(examples, preprocessor.windows)
-  for batch, windows, *labels_of_batch in batches:
-    labels = labels_of_batch[0] if is_labelled else {}
+  for batch, windows, *labelling in batches:
+    labels = labelling[0] if is_labelled else {}
     for i, example_index in enumerate(windows["example_index"]):
       length = int(windows["input_mask"][i].sum())
       tokens = {

@@ -3,8 +3,8 @@
 from bert_span.data import training_records
 from bert_span.data.labelled_windows import label_windows
 from bert_span.data.preprocessor import SpanPreprocessor
-from bert_span.squad.reader import read_file_or_tfds
 from bert_span.squad.rules import training_examples
+from bert_span.squad.tfds import read_file_or_tfds
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import load_vocabulary
 

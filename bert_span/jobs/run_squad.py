@@ -23,8 +23,8 @@ from bert_span.jobs.seed_runs import run_seeds
 from bert_span.presets.selection import selection_words
 from bert_span.presets.span_config import read_span_config
 from bert_span.reporting.score_table import format_bio_scores, format_scores
-from bert_span.squad.reader import read_file_or_tfds
 from bert_span.squad.rules import prediction_examples, training_examples
+from bert_span.squad.tfds import read_file_or_tfds
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions

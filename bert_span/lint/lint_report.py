@@ -19,13 +19,8 @@ PERCENTILES = (50, 90, 95, 99)
 def report_object(linted, findings, figures, settings=None, repair=None):
   """Makes the report as one JSON object.
 
-  Keys: file, format ("1.1" or "2.0"), articles, passages, questions,
-  unanswerable; counts (severity -> findings); findings, by importance, each
-  with kind, severity, count, message, remedy and places (place, detail,
-  question_id, path, repair); settings; figures (characters, wordpieces,
-  windows_per_question); repair. Lengths have count, mean, p50, p90, p95, p99
-  and max. Settings, and all of figures but characters, need a vocabulary. Keys
-  may be added, none is renamed.
+  Findings are sorted by importance. Settings, and all of figures but
+  characters, need a vocabulary. Keys may be added, none is renamed.
   """
   groups = {kind: [] for kind in FindingKind}
   for finding in findings:
@@ -76,7 +71,7 @@ def count_left(report, *severities):
 
 
 def report_text(report, num_places=3):
-  """The report as text: findings by importance, then figures.
+  """The report as text.
 
   It names num_places places of each kind of warning, all of errors, none of
   notes. Lines have at most 80 columns, except for places and tables.
@@ -100,18 +95,18 @@ def report_text(report, num_places=3):
     )
   if repair := report["repair"]:
     left = count_left(report, ERROR, WARNING)
+    changes = counted(repair["changes"], "change")
     blocks.append(
       _wrapped(
-        f"{counted(repair['changes'], 'change')} made in "
-        f"{repair['output_file']}, logged in {repair['log_file']}. Errors and "
-        f"warnings left to correct by hand: {left:,}."
+        f"{changes} made in {repair['output_file']}, logged in "
+        f"{repair['log_file']}. Errors and warnings left to correct by hand: "
+        f"{left:,}."
       )
     )
   return "\n\n".join(blocks)
 
 
 def _finding_block(finding, num_places):
-  """One kind of finding: what, the first places, what to do."""
   severity, places = finding["severity"], finding["places"]
   named = {ERROR: len(places), WARNING: num_places}.get(severity, 0)
   lines = [_wrapped(f"{severity.upper()}: {finding['message']}.")]
@@ -124,11 +119,7 @@ def _finding_block(finding, num_places):
 
 
 def length_summary(lengths):
-  """Dict of count, mean, p50, p90, p95, p99 and max of a sequence of integers.
-
-  Percentile p is the least length that p % of all do not exceed. Of 1, 2, ..
-  100 the mean is 50.5, p50 is 50, p95 is 95, max is 100.
-  """
+  """Sums up integers; percentile p is the least that p % do not exceed."""
   lengths = np.asarray(lengths)
   levels = np.percentile(lengths, PERCENTILES, method="inverted_cdf")
   return {
@@ -145,7 +136,6 @@ def summaries(**lengths):
 
 
 def _wrapped(text, indent=""):
-  """Breaks text into lines of at most 80 columns, all but one indented."""
   return textwrap.fill(
     text,
     80,
@@ -156,7 +146,6 @@ def _wrapped(text, indent=""):
 
 
 def length_table(figures):
-  """A table of the lengths of questions, passages, answers and windows."""
   rows = [["LENGTHS", "count", "mean", *(f"{p} %" for p in PERCENTILES), "max"]]
 
   def add(label, summary):

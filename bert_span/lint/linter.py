@@ -21,7 +21,6 @@ from bert_span.squad.reader import (
   check_question,
   load_squad_json,
   parse_squad,
-  question_records,
   repeated_ids,
 )
 from bert_span.storage.atomic_file import open_atomically, write_lines
@@ -57,10 +56,7 @@ class LintedFile:
 
 
 def lint_squad_file(path: str | os.PathLike) -> LintedFile:
-  """Reads a file and lists everything that is wrong with it.
-
-  `read_squad` stops at a wrong structure or an id used twice.
-  """
+  """Lists everything that is wrong with a file; `read_squad` may stop early."""
   path = os.fspath(path)
   try:
     top = load_squad_json(path)
@@ -73,12 +69,17 @@ def lint_squad_file(path: str | os.PathLike) -> LintedFile:
     findings = [Finding(FindingKind.STRUCTURE, "", m) for m in errors.shown]
     return LintedFile(path, findings)
   checked = [check_question(example) for example in parsed]
-  records = list(question_records(top))
+  records = [
+    (f"data[{i}].paragraphs[{j}].qas[{k}]", question["id"])
+    for i, article in enumerate(top["data"])
+    for j, paragraph in enumerate(article["paragraphs"])
+    for k, question in enumerate(paragraph["qas"])
+  ]
   linted = LintedFile(
     path,
     findings=[],
     examples=tuple(example for example, _ in checked),
-    json_paths=tuple(json_path for json_path, _, _ in records),
+    json_paths=tuple(json_path for json_path, _ in records),
     version_2=version_2,
     num_articles=len(top["data"]),
     num_passages=sum(len(article["paragraphs"]) for article in top["data"]),
@@ -87,7 +88,7 @@ def lint_squad_file(path: str | os.PathLike) -> LintedFile:
   if not parsed:
     add(Finding(FindingKind.NO_QUESTIONS, ""))
   for index, example in enumerate(parsed):
-    if is_kind(records[index][-1]["id"], int):
+    if is_kind(records[index][1], int):
       add(linted.finding(FindingKind.INTEGER_ID, index, repair=example.qas_id))
     # The kind of question, by its labels in the file.
     if example.is_impossible:
@@ -112,10 +113,7 @@ def lint_squad_file(path: str | os.PathLike) -> LintedFile:
 
 
 def _duplicate_questions(linted):
-  """Yields questions that repeat one about the same passage.
-
-  Case and white space are ignored.
-  """
+  """Yields questions asked before about a passage, in any case and spacing."""
   first = {}
   for index, example in enumerate(linted.examples):
     asked = " ".join(example.question.split()).casefold()
@@ -134,10 +132,9 @@ def _duplicate_questions(linted):
 
 
 def repair_squad_file(linted, output_file, log_file):
-  """Writes a repaired copy of a `LintedFile`, and a log with a change a line.
+  """Writes a repaired copy of a `LintedFile` and a log; returns the changes.
 
-  Returns the changes. ValueError if the file is in MultiSpanQA's format, or
-  would be replaced.
+  ValueError if the file is in MultiSpanQA's format, or would be replaced.
   """
   for path in (output_file, log_file):
     if os.path.realpath(path) == os.path.realpath(linted.path):

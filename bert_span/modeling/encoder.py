@@ -34,8 +34,6 @@ _HUGGINGFACE_DEFAULTS = {
   "hidden_act": "gelu",
   "activation": "gelu",
 }
-# The standard deviation that KerasHub initializes with.
-_KERASHUB_INITIALIZER_RANGE = 0.02
 _size = functools.partial(option, minimum=1, maximum=2**24)
 _dropout = functools.partial(option, minimum=0.0, below=1.0)
 
@@ -120,17 +118,16 @@ def parse_config(values, path, keys):
   try:
     for field in dataclasses.fields(EncoderConfig):
       key = keys.get(field.name, field.name)
-      if key not in values and field.default is REQUIRED:
+      value = values.get(key, field.default)
+      if value is REQUIRED:
         raise ValueError(
           f"it is missing; the keys are {', '.join(sorted(values))}. Is it the "
           "configuration of an encoder?"
         )
-      if key in values:
-        value = values[key]
-        if value is None and field.name.endswith("dropout"):
-          value = 0.0  # As the original's dropout().
-        check_option(field, value)
-        settings[field.name] = value
+      if value is None and field.name.endswith("dropout"):
+        value = 0.0  # As the original's dropout().
+      check_option(field, value)
+      settings[field.name] = value
     key = "sizes"
     return EncoderConfig(**settings)
   except ValueError as error:
@@ -140,8 +137,7 @@ def parse_config(values, path, keys):
 def build_encoder(config, dtype=None):
   """Builds KerasHub's backbone of an `EncoderConfig` with random weights.
 
-  What KerasHub's classes fix is set afterwards: the activation, LayerNorm's
-  epsilon, the attention's dropout rate, and the deviation of random weights.
+  What KerasHub's classes fix is set afterwards.
 
   Source: google-research/bert, modeling.py, BertModel.
   """
@@ -168,10 +164,10 @@ def build_encoder(config, dtype=None):
     for dense in sublayers(layer, keras.layers.Dense):
       if dense.name == "feedforward_intermediate_dense":
         dense.activation = activation
-  scale = config.initializer_range / _KERASHUB_INITIALIZER_RANGE
+  # KerasHub draws with deviation 0.02. A truncated normal is cut at two
+  # deviations, so s times a draw with deviation d is one with deviation s * d.
+  scale = config.initializer_range / 0.02
   if scale != 1:
-    # A truncated normal is cut at two deviations, so s times a draw with
-    # deviation d is a draw with deviation s * d.
     for weight in backbone.weights:
       if weight.path.endswith(("/kernel", "/embeddings")):
         weight.assign(weight * scale)

@@ -36,9 +36,8 @@ def recomputing_layers(backbone, recomputes=True):
   """Makes an encoder keep only the inputs of its layers (checkpointing).
 
   Normally a layer keeps about 34 vectors per token and 5 numbers per head and
-  token pair; here one vector per token. The backward pass computes the rest a
-  second time, for about a third more work, with the same dropout masks. Values
-  and gradients do not change.
+  token pair; here one vector per token. The backward pass computes the rest
+  again, for about a third more work, with the same dropout masks and gradients.
 
   keras.RematScope does not do: it takes no keyword arguments within a
   tf.function, such as padding_mask, and draws other dropout masks in the

@@ -28,18 +28,14 @@ class SpanHead(Float32Layer):
   """Scores every position as the start and as the end of the answer.
 
   start_logits[i] = S . T_i and end_logits[i] = E . T_i for the encoder's
-  vectors T_i, always in float32, because of the softmax over hundreds of
-  positions.
+  vectors T_i, in float32 because of the softmax over hundreds of positions.
 
   Args:
     use_bias: whether to add a bias, as the original code does and the paper
       does not; a softmax over positions is the same.
 
-  Call arguments:
-    sequence_output: float [batch, seq_length, hidden].
-
-  Returns:
-    The pair (start_logits, end_logits), each float32 [batch, seq_length].
+  Called with sequence_output, float [batch, seq_length, hidden], it returns the
+  pair (start_logits, end_logits), each float32 [batch, seq_length].
 
   Source: Devlin et al. 2019, section 4.2; google-research/bert, run_squad.py,
   create_model (cls/squad/output_weights, output_bias).
@@ -78,11 +74,8 @@ class BioHead(Float32Layer):
   outside, so an answer may have any number of spans. W is [3, hidden]. It is
   computed in float32, because the decoder adds up logits over whole passages.
 
-  Call arguments:
-    sequence_output: float [batch, seq_length, hidden].
-
-  Returns:
-    float32 [batch, seq_length, 3], the logits in the order of TAGS.
+  Called with sequence_output, float [batch, seq_length, hidden], it returns the
+  logits in the order of TAGS, float32 [batch, seq_length, 3].
   """
 
   def __init__(self, name="tag_head", **kwargs):

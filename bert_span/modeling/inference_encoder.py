@@ -9,9 +9,6 @@ import tensorflow as tf
 from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.heads import named_logits
 
-# KerasHub's score of padding before the softmax.
-_MASKED_SCORE = -1e9
-
 
 class InferenceEncoder(tf.Module):
   """Computes the sequence_output of a backbone that is not being trained.
@@ -49,21 +46,18 @@ class InferenceEncoder(tf.Module):
     if "embeddings_projection/kernel" in self._weights:
       hidden = self._dense("embeddings_projection", hidden)
     is_padding = tf.cast(inputs["padding_mask"], tf.int32) == 0
-    # [batch, 1, 1, seq_length], added to the scores of all heads and queries.
-    mask = tf.where(is_padding, _MASKED_SCORE, 0.0)[:, tf.newaxis, tf.newaxis]
+    # KerasHub's score of padding, added to those of all heads and queries:
+    # [batch, 1, 1, seq_length].
+    mask = tf.where(is_padding, -1e9, 0.0)[:, tf.newaxis, tf.newaxis]
     for i in range(self._num_layers):
       layer = f"transformer_layer_{i}"
       attended = self._attention(f"{layer}/self_attention_layer", hidden, mask)
-      hidden = self._layer_norm(
-        f"{layer}/self_attention_layer_norm", hidden + attended
-      )
+      hidden += attended
+      hidden = self._layer_norm(f"{layer}/self_attention_layer_norm", hidden)
       inner = self._dense(f"{layer}/feedforward_intermediate_dense", hidden)
-      outer = self._dense(
-        f"{layer}/feedforward_output_dense", self._activation(inner)
-      )
-      hidden = self._layer_norm(
-        f"{layer}/feedforward_layer_norm", hidden + outer
-      )
+      inner = self._activation(inner)
+      hidden += self._dense(f"{layer}/feedforward_output_dense", inner)
+      hidden = self._layer_norm(f"{layer}/feedforward_layer_norm", hidden)
     return tf.reshape(hidden, [batch, seq_length, hidden.shape[-1]])
 
   def _attention(self, name, hidden, mask):
@@ -72,12 +66,12 @@ class InferenceEncoder(tf.Module):
     num_heads, head_size = self._weights[f"{name}/query/bias"].shape
     axes = [0, 2, 1, 3]  # swaps seq_length and heads
     shape = [batch, seq_length, num_heads, head_size]
+    parts = (
+      self._dense(f"{name}/{x}", hidden) for x in ("query", "key", "value")
+    )
+    # each [batch, heads, seq_length, head_size]
     query, key, value = (
-      # [batch, heads, seq_length, head_size]
-      tf.transpose(
-        tf.reshape(self._dense(f"{name}/{part}", hidden), shape), axes
-      )
-      for part in ("query", "key", "value")
+      tf.transpose(tf.reshape(part, shape), axes) for part in parts
     )
     # Scaled before the product, which may overflow in float16 otherwise.
     scores = tf.matmul(query * head_size**-0.5, key, transpose_b=True)

@@ -18,17 +18,16 @@ class SpanLoss(keras.losses.Loss):
       position_loss(x, p) = -sum_i one_hot(p, seq_length)[i] * log_softmax(x)[i]
       loss = (position_loss(start) + position_loss(end)) / 2
 
-  A SpanExtractor has an output for each end: compile(loss=SpanLoss()) applies
-  the loss to both and adds the results. As in run_squad, log_softmax runs over
-  all positions, question and padding included, and a position outside adds 0.
+  Keras applies it to both outputs of a SpanExtractor and adds the results. As
+  in run_squad, log_softmax runs over all positions, question and padding
+  included, and a position outside adds 0.
 
   Example, one window of two positions, both logits 0, answer at position 1:
 
       SpanLoss()([1], np.zeros((1, 2)))  # ln 2 / 2 = 0.3466 for each end
 
   Args:
-    ends: "mean" for the mean of start and end, as the original; "sum" for
-      their sum, with twice the gradient.
+    ends: "mean" of both, as the original, or "sum", with twice the gradient.
     reduction, name: see keras.losses.Loss.
 
   Call arguments:
@@ -36,8 +35,7 @@ class SpanLoss(keras.losses.Loss):
       seq_length], a distribution over positions (soft labels).
     y_pred: float [batch, seq_length], its logits, unnormalized.
 
-  Returns:
-    float32 scalar in nats, averaged over the batch.
+  Returns a float32 scalar in nats, averaged over the batch.
 
   Source: google-research/bert, run_squad.py, compute_loss.
   """
@@ -70,9 +68,8 @@ class BioLoss(keras.losses.Loss):
 
       loss = -sum_{i=1..N} sum_j w_j t_ij log p_ij,  p_i = softmax(logits_i)
 
-  The sum runs over the window's N passage tokens. The labels t_i are a
-  distribution over B, I and O, because annotators may disagree. At other tokens
-  they are zero, so these add nothing to the loss or to the gradient.
+  The labels t_i of the N passage tokens are a distribution over B, I and O,
+  because annotators may disagree. Other tokens have zeros, which add nothing.
 
   Example: two of three annotators begin their answer at a token, the third
   leaves the token out, and the model says p = (1/2, 1/4, 1/4):
@@ -91,8 +88,7 @@ class BioLoss(keras.losses.Loss):
     y_true: float [batch, seq_length, 3], the labels.
     y_pred: float [batch, seq_length, 3], the logits in the order of TAGS.
 
-  Returns:
-    float32 scalar in nats, averaged over the batch.
+  Returns a float32 scalar in nats, averaged over the batch.
   """
 
   def __init__(

@@ -52,10 +52,9 @@ def option(
   choices=None,
   flag=None,
 ):
-  """Returns a field of an option dataclass.
+  """Returns a field of an option dataclass; the default may be REQUIRED.
 
-  Its default may be REQUIRED, its help is one sentence. `flag` is the name of
-  its flag; None is the field's own name, False is no flag.
+  `flag` is the name of its flag: None is the field's own, False is no flag.
   """
   metadata = dict(locals())
   if maximum is None and isinstance(minimum, int):

@@ -63,27 +63,18 @@ def label_spans(labels: list[str]) -> list[tuple[int, int]]:
 
 def _paragraph(record, place, errors):
   tokens = _strings(record, "context", place, errors)
-  asked = record.get("question")
-  if not isinstance(asked, str):
-    asked = " ".join(_strings(record, "question", place, errors))
-  question = {"question": asked}
-  if "id" in record:
-    question["id"] = record["id"]
+  question = {key: record[key] for key in ("id", "question") if key in record}
+  if not isinstance(record.get("question"), str):
+    question["question"] = " ".join(_strings(record, "question", place, errors))
   if record.get("label") is not None:
     labels = _strings(record, "label", place, errors)
     unknown = [label for label in labels if label not in ("B", "I", "O")]
     if unknown:
-      errors.add(
-        place,
-        f"'label' must hold B, I, O only, received {shortened(unknown[0])}. "
-        "Correct it.",
-      )
+      received = f"received {shortened(unknown[0])}. Correct it."
+      errors.add(place, f"'label' must hold B, I, O only, {received}")
     elif labels and len(labels) != len(tokens):
-      errors.add(
-        place,
-        f"'label' has {len(labels)} labels for the {len(tokens)} tokens of "
-        "'context'. Give each token one.",
-      )
+      counts = f"{len(labels)} labels for the {len(tokens)} tokens of 'context'"
+      errors.add(place, f"'label' has {counts}. Give each token one.")
     else:
       # Each token but the first has a blank before it.
       starts = [0, *itertools.accumulate(len(token) + 1 for token in tokens)]

@@ -7,6 +7,7 @@ together. What leaves a question usable is counted in the report.
 
 import collections
 import dataclasses
+import itertools
 import os
 
 from bert_span.options.messages import shortened
@@ -39,7 +40,7 @@ class SquadFile:
 
 
 def read_squad(path: str | os.PathLike) -> SquadFile:
-  """Reads a SQuAD file, or one of MultiSpanQA.
+  """Reads a SQuAD file, or one of MultiSpanQA, local or remote.
 
   Integer ids become strings. Answers are optional; "plausible_answers" and
   unknown keys are ignored. An answer that cannot be located keeps its text, for
@@ -49,28 +50,14 @@ def read_squad(path: str | os.PathLike) -> SquadFile:
   a list of annotators, each a list of spans like "answers", empty for an
   annotator who found none.
 
-  Args:
-    path: local or remote.
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: it is no SQuAD file; names the file and up to 10 errors with
-      article, question id and remedy.
+  ValueError if it is no SQuAD file, with up to 10 errors by article and
+  question id.
   """
   path = os.fspath(path)
   errors = FieldErrors(path)
   examples, version_2 = parse_squad(load_squad_json(path), errors)
   errors.raise_if_any()
   return make_squad_file(path, examples, version_2)
-
-
-def read_file_or_tfds(path, dataset):
-  """Reads a SQuAD file, or without one the `read_tfds` arguments `dataset`."""
-  if path:
-    return read_squad(path)
-  from bert_span.squad.tfds import read_tfds  # It imports this module.
-
-  return read_tfds(*dataset)
 
 
 def make_squad_file(
@@ -110,10 +97,9 @@ def repeated_ids(examples):
 
 
 def load_squad_json(path: str | os.PathLike) -> dict:
-  """Parses a SQuAD file; a MultiSpanQA file is converted to its format.
+  """Parses a SQuAD file, or converts one of MultiSpanQA.
 
-  "data" of the returned object is a list; nothing below it is checked.
-  ValueError if the file is no JSON, or not SQuAD's top level.
+  ValueError unless it is an object with a list "data", which is not checked.
   """
   path = os.fspath(path)
   repeated = []
@@ -151,24 +137,10 @@ def load_squad_json(path: str | os.PathLike) -> dict:
   )
 
 
-def question_records(top):
-  """Yields (json_path, paragraph, question) of JSON of the right structure.
-
-  json_path is such as "data[0].paragraphs[2].qas[1]".
-  """
-  for i, article in enumerate(top["data"]):
-    for j, paragraph in enumerate(article["paragraphs"]):
-      for k, question in enumerate(paragraph["qas"]):
-        yield f"data[{i}].paragraphs[{j}].qas[{k}]", paragraph, question
-
-
 def parse_squad(
   top: dict, errors: FieldErrors
 ) -> tuple[list[SquadExample], bool]:
-  """The questions of parsed JSON, and whether it is SQuAD 2.0's format.
-
-  The examples are valid only if `errors` gets nothing.
-  """
+  """The questions, valid unless `errors` grows, and whether it is SQuAD 2.0."""
   examples = []
   version_2 = str(top.get("version")).startswith("v2")
   for i, article in errors.objects(top["data"], "article", "data"):
@@ -229,8 +201,8 @@ def check_question(
     )
     for n, spans in enumerate(example.annotations)
   )
-  distinct = dict.fromkeys(span for spans in annotations for span in spans)
-  changes = {"answers": answers or tuple(distinct), "annotations": annotations}
+  answers = answers or tuple(dict.fromkeys(itertools.chain(*annotations)))
+  changes = {"answers": answers, "annotations": annotations}
   return dataclasses.replace(example, **changes), findings
 
 
@@ -260,10 +232,9 @@ def _parse_question(question, context, title, place, errors):
     if isinstance(values, list):
       annotations.append(spans(values, "span", where))
     else:
+      received = f"received {shortened(values)}. Correct its type."
       errors.add(
-        where,
-        "must be a list of spans, [] for no answer, received "
-        f"{shortened(values)}. Correct its type.",
+        where, f"must be a list of spans, [] for no answer, {received}"
       )
   return SquadExample(
     qas_id,

@@ -67,11 +67,7 @@ def training_examples(
 def prediction_examples(
   squad_file: SquadFile, version_2_with_negative: bool
 ) -> list[SquadExample]:
-  """The questions to predict: all of them, in the file's order.
-
-  A flag that does not fit the file is legal here, as in the original, and is
-  counted in squad_file.report.
-  """
+  """Returns all questions; counts a flag that does not fit the file."""
   if version_2_with_negative:
     _report_all_answerable(squad_file)
   else:

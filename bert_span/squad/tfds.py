@@ -1,17 +1,18 @@
-"""Reads SQuAD by its TensorFlow Datasets name.
-
-Without a network TFDS tries to download for 205 seconds. So this module checks
-that the host answers before a download.
-"""
+"""Reads SQuAD by its TensorFlow Datasets name."""
 
 import urllib.error
 import urllib.request
 
 from bert_span.squad.example import AnswerSpan, SquadExample
-from bert_span.squad.reader import SquadFile, make_squad_file
+from bert_span.squad.reader import SquadFile, make_squad_file, read_squad
 
 _HOST = "https://rajpurkar.github.io/SQuAD-explorer/"
 _HOST_SECONDS = 10.0  # how long to wait for it
+
+
+def read_file_or_tfds(path, dataset):
+  """Reads a SQuAD file, or without one the `read_tfds` arguments `dataset`."""
+  return read_squad(path) if path else read_tfds(*dataset)
 
 
 def read_tfds(name: str, split: str, data_dir: str | None = None) -> SquadFile:
@@ -47,7 +48,6 @@ def read_tfds(name: str, split: str, data_dir: str | None = None) -> SquadFile:
 
 
 def _prepare(builder, name):
-  """Prepares the data of a builder from files, or from a download of them."""
   import tensorflow_datasets as tfds  # Seconds: only where it is used.
 
   downloads = builder.data_dir_root / "downloads"
@@ -66,7 +66,7 @@ def _prepare(builder, name):
 
 
 def _check_host(name, downloads, absent):
-  """Raises an OSError at once, where TFDS would try for minutes."""
+  """Raises an OSError at once, where TFDS would try for 205 seconds."""
   request = urllib.request.Request(_HOST, method="HEAD")
   try:
     with urllib.request.urlopen(request, timeout=_HOST_SECONDS):

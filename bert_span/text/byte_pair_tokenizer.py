@@ -44,10 +44,9 @@ class BytePairTokenizer(Tokenizer):
   The layer uses TensorFlow ops only. Invalid UTF-8 counts as U+FFFD. Special
   tokens such as <s> are ordinary characters in a text.
 
-  The offsets leave out the space that a token starts with. A token that is a
-  part of a character has the offsets of the character: the tokens of "It's low
-  tide", "It 's Ġlow Ġtide", have the char_starts 0 2 5 9 and the char_ends
-  2 4 8 13.
+  The offsets leave out the space that a token starts with: the tokens of "It's
+  low tide", "It 's Ġlow Ġtide", have the char_starts 0 2 5 9 and the char_ends
+  2 4 8 13. A part of a character has the offsets of the character.
 
   Args:
     vocabulary: list of tokens in the byte alphabet of GPT-2, where "Ġ" is a
@@ -59,7 +58,7 @@ class BytePairTokenizer(Tokenizer):
   Source: Radford et al. 2019 (GPT-2), section 2.2; Liu et al. 2019 (RoBERTa).
   """
 
-  # Of windows of these tokens: <s> question </s></s> window </s>.
+  # A window is <s> question </s></s> passage </s>.
   num_separators, do_lower_case = 2, False
 
   def __init__(self, vocabulary, merges, add_prefix_space=False, **kwargs):
@@ -99,7 +98,6 @@ class BytePairTokenizer(Tokenizer):
 
   @property
   def full_vocabulary(self):
-    """`BytePairs`, what a `SpanPreprocessor` is made of."""
     return BytePairs(self.vocabulary, self._merges.tolist())
 
   def call(self, texts):
@@ -143,9 +141,9 @@ class BytePairTokenizer(Tokenizer):
 def _with_ends(texts):
   r"""Texts with `_END` after every word.
 
-  Only a single space before a word belongs to it: "a\n\n b" has the words "a",
-  "\n\n" and " b". RE2 lacks GPT-2's look-ahead \s+(?!\S) for this, so white
-  space that a word follows is ended before its last character first.
+  Only one space before a word belongs to it: "a\n b" has "a", "\n" and " b".
+  RE2 lacks GPT-2's look-ahead \s+(?!\S) for this, so white space before a word
+  is ended before its last character first.
   """
   before_last = rf"([{_SPACE}])([{_SPACE}][^{_SPACE}])"
   texts = tf.strings.regex_replace(texts, before_last, rb"\1%b\2" % _END)
@@ -178,8 +176,8 @@ def _ranks(vocabulary, merges):
 def _sentencepiece_model(vocabulary, characters, ranks):
   """A serialized SentencePiece model that applies the merges to bytes.
 
-  Tokens that no merge results in, such as <s>, are never found in a text. The
-  Python module of sentencepiece_model.proto needs a certain protobuf.
+  Tokens of no merge, such as <s>, are never found in a text. The Python module
+  of sentencepiece_model.proto needs a certain protobuf.
   """
   pieces = [
     _piece(character, -1.0 - ranks[token], _NORMAL)

@@ -82,8 +82,7 @@ class Tokenizer(keras.layers.Layer):
 class WordPieceTokenizer(Tokenizer):
   """Splits texts into WordPieces with offsets, as run_squad's FullTokenizer.
 
-  The layer uses TensorFlow ops only, so it runs eagerly, in tf.data and in an
-  exported graph. Invalid UTF-8 counts as U+FFFD.
+  The layer uses TensorFlow ops only. Invalid UTF-8 counts as U+FFFD.
 
   Example:
 
@@ -96,17 +95,14 @@ class WordPieceTokenizer(Tokenizer):
   ```
 
   Args:
-    vocabulary: list of tokens, the index is the id.
+    vocabulary: list of tokens of a BERT model, the index is the id.
     do_lower_case: lower-case and strip accents (uncased models).
-
-  Raises:
-    ValueError: the list is not a BERT vocabulary.
 
   Source: google-research/bert, tokenization.py (BasicTokenizer and
   WordpieceTokenizer).
   """
 
-  # Of windows of these tokens, see `SlidingWindows`. run_squad pads with 0.
+  # Arguments of `SlidingWindows`. run_squad pads with 0.
   pad_id, num_separators = 0, 1
   resource = None  # for a SavedModel to track
   full_vocabulary = Tokenizer.vocabulary  # what a `SpanPreprocessor` is made of
@@ -176,10 +172,7 @@ class WordPieceTokenizer(Tokenizer):
     return self._unknown_long_words(ids, starts, ends, lengths)
 
   def normalized_characters(self, texts):
-    """Returns the `Characters` of texts, string [batch], valid UTF-8.
-
-    String ops run once for each distinct character of the batch, some hundred.
-    """
+    """Returns the `Characters` of texts, string [batch], valid UTF-8."""
     if self.do_lower_case:
       # The whole text at once: a final sigma depends on its neighbours.
       # U+0130 is the only character that would become two, i and a combining
@@ -189,6 +182,7 @@ class WordPieceTokenizer(Tokenizer):
       texts = tf.strings.regex_replace(texts, r"\x00", "\ufffd")
       texts = tf.strings.lower(texts, encoding="utf-8")
     code_points = tf.strings.unicode_decode(texts, "UTF-8")
+    # The following ops run once for each distinct character, some hundred.
     distinct, index = tf.unique(code_points.values)
     distinct = tf.strings.unicode_encode(distinct[:, tf.newaxis], "UTF-8")
     kept = tf.strings.regex_replace(distinct, _DROPPED, "")
@@ -204,10 +198,9 @@ class WordPieceTokenizer(Tokenizer):
     )
 
   def _unknown_long_words(self, ids, starts, ends, num_characters):
-    """Replaces every word of over 200 characters by one [UNK].
+    """Makes every word of over 200 characters one [UNK].
 
-    num_characters, int32 [offsets], are the characters at each offset. Returns
-    the ids, starts and ends of the remaining tokens.
+    num_characters, int32 [offsets], are the characters at each offset.
     """
     before = tf.concat([[0], tf.cumsum(num_characters)], 0)
     is_first = tf.gather(self._begins_word, ids)

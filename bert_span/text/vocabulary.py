@@ -27,10 +27,10 @@ class BytePairs(NamedTuple):
 def load_vocabulary(path):
   """Returns the list of tokens in a vocab.txt, local or remote.
 
-  Lines are stripped of surrounding white space, as in run_squad's load_vocab.
-  The path may also be the tokenizer.json of a Hugging Face directory, or a
-  vocab.json with a merges.txt beside it: `BytePairs` if the model is RoBERTa's.
-  Raises ValueError if the file is missing, not UTF-8, or no vocabulary.
+  White space around a token is dropped, as in run_squad. The path may also be
+  the tokenizer.json of a Hugging Face directory, or a vocab.json with a
+  merges.txt beside it: `BytePairs` if the model is RoBERTa's. ValueError if the
+  file is missing, not UTF-8, or no vocabulary.
   """
   folder, name = os.path.split(path)
   merges = os.path.join(folder, "merges.txt")
@@ -42,7 +42,6 @@ def load_vocabulary(path):
         "to the weights, a vocab.txt as --vocab_file."
       )
   if has_merges:
-    # The first line is a version.
     lines = read_text(merges).split("\n")
     merges = [line for line in lines if line and line[:9] != "#version:"]
     return _byte_pairs(read_json_object(path), merges, path)

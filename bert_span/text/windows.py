@@ -109,20 +109,12 @@ class SlidingWindows(keras.layers.Layer):
 
   def place(self, question_ids, context):
     """Returns the `PlacedWindows` of a batch; arguments as in `call`."""
+    # windows of an example = 1 + max(0, ceil((tokens - room) / step)), with
+    # room = max_seq_length - question tokens - special tokens (3, RoBERTa 4)
+    # and step = min(room, doc_stride).
     question_ids = question_ids[:, : self.options.max_query_length]
-    columns = self.columns(
-      tf.cast(question_ids.row_lengths(), tf.int32),
-      tf.cast(context.ids.row_lengths(), tf.int32),
-    )
-    return PlacedWindows(question_ids, context, columns)
-
-  def columns(self, question_lengths, context_lengths):
-    """The outputs of `call` that are [windows], from counts of WordPieces.
-
-    windows of an example = 1 + max(0, ceil((tokens - room) / step)), with
-    room = max_seq_length - question tokens - special tokens (3, RoBERTa 4) and
-    step = min(room, doc_stride).
-    """
+    question_lengths = tf.cast(question_ids.row_lengths(), tf.int32)
+    context_lengths = tf.cast(context.ids.row_lengths(), tf.int32)
     room = self.options.max_seq_length - question_lengths - self._num_special
     # As run_squad: a stride longer than the window must not skip tokens.
     step = tf.minimum(room, self.options.doc_stride)
@@ -134,7 +126,7 @@ class SlidingWindows(keras.layers.Layer):
     doc_span_index = tf.range(tf.size(example)) - tf.gather(before, example)
     context_start = doc_span_index * tf.gather(step, example)
     left = tf.gather(context_lengths, example) - context_start
-    return {
+    columns = {
       "example_index": example,
       "doc_span_index": doc_span_index,
       "context_start": context_start,
@@ -143,9 +135,10 @@ class SlidingWindows(keras.layers.Layer):
         tf.gather(question_lengths, example) + 1 + self.num_separators
       ),
     }
+    return PlacedWindows(question_ids, context, columns)
 
   def all_tables(self, placed):
-    """Returns all windows of a `PlacedWindows`, the dict of `call`."""
+    """Returns the dict of `call` of a `PlacedWindows`."""
     seq_length = self.options.max_seq_length
     if not self.pad_to_max:
       # 0 without a window
@@ -153,10 +146,7 @@ class SlidingWindows(keras.layers.Layer):
     return self.tables(placed, tf.range(tf.size(placed.lengths)), seq_length)
 
   def tables(self, placed, rows, seq_length):
-    """Returns the windows `rows` of a `PlacedWindows`, the dict of `call`.
-
-    None of them is longer than seq_length, int32 scalar.
-    """
+    """Returns `all_tables` of windows that are no longer than seq_length."""
     windows = {n: tf.gather(x, rows) for n, x in placed.columns.items()}
     # Columns are [windows, 1]: what follows is [windows, seq_length].
     column = {name: values[:, tf.newaxis] for name, values in windows.items()}
@@ -197,9 +187,9 @@ class SlidingWindows(keras.layers.Layer):
 
   def get_config(self):
     names = ("cls_id", "sep_id", "pad_to_max", "pad_id", "num_separators")
-    options = dataclasses.asdict(self.options)
-    own = {name: getattr(self, name) for name in names}
-    return {**super().get_config(), "options": options, **own}
+    config = {name: getattr(self, name) for name in names}
+    config["options"] = dataclasses.asdict(self.options)
+    return super().get_config() | config
 
   @classmethod
   def from_config(cls, config):
@@ -212,7 +202,6 @@ def _is_max_context(columns, rows, positions):
   score = min(tokens to its left, to its right) + 0.01 * window length; the
   first window wins a tie. A token's score rises from window to window up to
   the best one and then falls, so it is compared with both neighbours only.
-  Undefined outside the passage.
   """
   # One more row before the first window and after the last.
   padded = {n: tf.concat([[0], x, [0]], 0) for n, x in columns.items()}

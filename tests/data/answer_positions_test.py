@@ -8,6 +8,7 @@ from bert_span import SpanPreprocessor, SquadExample, WindowOptions
 from bert_span.data.window_batches import labelled_batches
 from bert_span.squad.example import AnswerSpan
 
+pytestmark = pytest.mark.usefixtures("eager")
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "a", "b", "c", "d", "e", "f"),
   *("the", "leader", "was", "john", "smith", "(", "1895", "-", "1943", ")"),

@@ -10,6 +10,7 @@ from bert_span.data.bio_preprocessor import BioPreprocessor
 from bert_span.data.labelled_windows import Skipped, label_windows
 from bert_span.squad.example import AnswerSpan
 
+pytestmark = pytest.mark.usefixtures("eager")
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "q", "a", "b", "c", "d", "e"]
 _CLS, _SEP, _Q, _A, _B, _C, _D, _E = range(2, 10)
 _BEGIN, _, _OUTSIDE = np.eye(3)

@@ -1,6 +1,7 @@
 """Batches of examples' windows, and of windows of similar length."""
 
 import numpy as np
+import pytest
 
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
 from bert_span.data import window_batches as batches_lib
@@ -152,6 +153,7 @@ def test_a_batch_ends_at_64_examples_or_where_characters_are_too_many():
   assert example_batches([]) == []
 
 
+@pytest.mark.usefixtures("eager")
 def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
   monkeypatch.setattr(batches_lib, "CHARACTERS_PER_BATCH", 6)
   examples = [

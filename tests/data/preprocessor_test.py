@@ -9,6 +9,7 @@ from bert_span import SpanPreprocessor, SquadExample, WindowOptions
 from bert_span.data.window_batches import labelled_batches
 from bert_span.squad.example import AnswerSpan
 
+pytestmark = pytest.mark.usefixtures("eager")
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "came", "?", "john", "smith"),
   *(".", "É", "e", "a"),
@@ -29,23 +30,6 @@ def _labelled(preprocessor, questions, contexts, answers):
   ]
   ((_, windows, labels, _),) = labelled_batches(examples, preprocessor)
   return windows | labels
-
-
-def test_a_question_and_a_passage_become_a_window(preprocessor):
-  windows = preprocessor.windows(
-    {
-      "question": tf.constant(["Who came?"]),
-      "context": tf.constant(["John came."]),
-    }
-  )
-  tokens = [_VOCABULARY[i] for i in windows["input_ids"][0].numpy()]
-  assert tokens == (
-    ["[CLS]", "who", "came", "?", "[SEP]", "john", "came", ".", "[SEP]"]
-  )
-  outside, (starts,) = [-1] * 5, windows["token_char_starts"].numpy().tolist()
-  (ends,) = windows["token_char_ends"].numpy().tolist()
-  assert starts == [*outside, 0, 5, 9, -1]
-  assert ends == [*outside, 4, 9, 10, -1]
 
 
 def test_questions_about_one_passage_get_what_they_would_get_alone(

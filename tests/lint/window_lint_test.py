@@ -1,34 +1,26 @@
 import json
 
-import numpy as np
 import pytest
 from squad_content import spans, squad_content
 from tiny_extractor import BYTE_PAIRS
 
-from bert_span.data.preprocessor import SpanPreprocessor
-from bert_span.data.window_batches import labelled_batches
 from bert_span.lint.linter import lint_squad_file
 from bert_span.lint.options import LintSettings
-from bert_span.lint.window_lint import (
-  WHOLE_PASSAGES,
-  lint_windows,
-  measure_tokens,
-  place_windows,
-)
-from bert_span.squad.example import AnswerSpan, SquadExample
-from bert_span.squad.findings import FindingKind
+from bert_span.lint.window_lint import lint_windows
 from bert_span.text.options import WindowOptions
 
-_SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+pytestmark = pytest.mark.usefixtures("eager")
+_VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefgh", "who", "?"]
 _OPTIONS = WindowOptions(max_seq_length=10, doc_stride=2, max_query_length=2)
 
 
 @pytest.fixture
 def lint(tmp_path):
   """A function that lints questions of (text, answer) about one passage."""
-  vocabulary = [*_SPECIAL, *"abcdefgh", "who", "?"]
 
-  def write_and_lint(context, *questions, options=_OPTIONS, **settings):
+  def write_and_lint(
+    context, *questions, options=_OPTIONS, vocabulary=_VOCABULARY, **settings
+  ):
     qas = [
       {
         "id": f"q{number}",
@@ -102,62 +94,13 @@ def test_many_unknown_words_are_a_finding(lint):
   assert names == {}
 
 
-def test_byte_pairs_have_two_separators_and_no_unknown_word(tmp_path):
-  qas = [{"id": "q", "question": "", "answers": spans(("aa", 0))}]
-  path = tmp_path / "letters.json"
-  path.write_text(json.dumps(squad_content("aa", *qas)))
-  linted = lint_squad_file(path)
-  for length, kinds in ((6, []), (5, [FindingKind.ANSWER_CUT])):
-    settings = LintSettings(WindowOptions(length, 1, 0))
-    findings, figures = lint_windows(linted, BYTE_PAIRS, False, settings)
-    assert [finding.kind for finding in findings] == kinds
+def test_byte_pairs_have_two_separators_and_no_unknown_word(lint):
+  for length, expected in ((6, {}), (5, {"answer_cut": ["q0"]})):
+    names, figures, _ = lint(
+      "aa",
+      ("", "aa"),
+      vocabulary=BYTE_PAIRS,
+      options=WindowOptions(length, 1, 0),
+    )
+    assert names == expected
     assert figures["wordpieces"]["answer"]["max"] == 2
-
-
-_VOCABULARY = [*_SPECIAL, "a", "b", "##b", "who", "."]
-
-
-@pytest.mark.parametrize(
-  "options",
-  [WindowOptions(), WindowOptions(16, 4, 3), WindowOptions(12, 64, 2)],
-)
-def test_windows_and_answers_are_those_of_the_preprocessor(options):
-  passage = "bb  ½b.\t½  \n\na\u00a0bb.b a\u0301 bb\u202fa. " * 2
-  examples = [
-    SquadExample(
-      "",
-      "who a " * (end % 3),
-      passage,
-      (AnswerSpan(passage[start:end], start),),
-    )
-    for start in range(len(passage))
-    for end in range(start + 1, min(start + 9, len(passage)))
-  ]
-  examples += [SquadExample("", "", text) for text in (passage, " ", "a")]
-  whole = SpanPreprocessor(_VOCABULARY, options=WHOLE_PASSAGES)
-  lengths, _ = measure_tokens(examples, whole)
-  num_windows, is_held = place_windows(lengths, options)
-  preprocessor = SpanPreprocessor(_VOCABULARY, options=options)
-  first, parts = 0, []
-  for batch, windows, labels, _ in labelled_batches(examples, preprocessor):
-    columns = {name: x for name, x in windows.items() if x.ndim == 1}
-    columns["example_index"] = first + windows["example_index"]
-    parts.append(columns | labels)
-    first += len(batch)
-  windows = {
-    name: np.concatenate([part[name] for part in parts]) for name in parts[0]
-  }
-  example = windows["example_index"]
-  starts, ends = windows["start_positions"], windows["end_positions"]
-  assert num_windows.tolist() == np.bincount(example, minlength=100).tolist()
-  assert set(np.flatnonzero(is_held)) == {*example[starts > 0]}
-  assert 0 < is_held.sum() < len(examples)
-  offset = windows["context_start"] - windows["first_context_position"]
-  for row in np.flatnonzero(starts > 0):
-    found = (
-      lengths["answer_start"][example[row]],
-      lengths["answer"][example[row]],
-    )
-    assert found == (starts[row] + offset[row], ends[row] - starts[row] + 1)
-  # -1 is an answer without a token.
-  assert not lengths["answer"][example[starts < 0]].any()
