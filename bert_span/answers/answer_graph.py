@@ -28,10 +28,8 @@ def device_steps(options=None):
   if options.max_wordpieces_per_step:
     return options
   # A GPU gains from more at once, a processor does not.
-  has_gpu = bool(tf.config.list_physical_devices("GPU"))
-  return dataclasses.replace(
-    options, max_wordpieces_per_step=16384 if has_gpu else 1024
-  )
+  wordpieces = 16384 if tf.config.list_physical_devices("GPU") else 1024
+  return dataclasses.replace(options, max_wordpieces_per_step=wordpieces)
 
 
 class AnswerGraph:
@@ -63,7 +61,7 @@ class AnswerGraph:
     self._decoder = extractor.decoder_of(extractor.decoder_options)
     self._read_in_steps = WindowSteps(
       encode=self.encode,
-      logit_shapes=list(self._logits.values()),
+      logit_shapes=self._logits,
       sliding_windows=self._preprocessor.sliding_windows,
       options=self.steps,
       on_windows=on_windows,
@@ -100,19 +98,7 @@ class AnswerGraph:
     rows = tf.range(tf.size(placed.lengths))
     longest = tf.reduce_max(tf.concat([[1], placed.lengths], 0))
     seq_length = self._read_in_steps.padded(longest)
-
-    def keep(windows, *logits):
-      missing = seq_length - tf.shape(windows["input_mask"])[1]
-      kept = zip(self._logits, logits, strict=True)
-      return {
-        "logits": {
-          "window": tf.range(tf.size(windows["example_index"])),
-          **{name: pad_logits(x, missing) for name, x in kept},
-        }
-      }
-
-    logits = self._read_in_steps(placed, rows, max_windows, keep)["logits"]
-    del logits["window"]
+    logits = self._read_in_steps.logits(placed, rows, max_windows, seq_length)
     windows = self._preprocessor.sliding_windows.tables(
       placed, rows, seq_length
     )
@@ -148,7 +134,7 @@ class WindowSteps:
   """
 
   encode: Callable
-  logit_shapes: list  # after [windows, seq_length]
+  logit_shapes: dict  # name -> shape after [windows, seq_length]
   sliding_windows: SlidingWindows
   options: StepOptions  # of `device_steps`
   # Called after each step with the windows read so far and all windows; such a
@@ -186,10 +172,9 @@ class WindowSteps:
       name: tf.zeros([0] * len(spec.shape), spec.dtype)
       for name, spec in WINDOW_SPECS.items()
     }
-    nothing = read(
-      no_windows, *(tf.zeros([0, 0, *shape]) for shape in self.logit_shapes)
-    )
-    start = tf.nest.map_structure(_array_of, nothing)
+    shapes = self.logit_shapes.values()
+    no_logits = (tf.zeros([0, 0, *shape]) for shape in shapes)
+    start = tf.nest.map_structure(_array_of, read(no_windows, *no_logits))
     *_, parts = tf.while_loop(
       lambda step, first, arrays: first < tf.size(rows),
       run_step,
@@ -202,6 +187,21 @@ class WindowSteps:
       order = tf.argsort(part["window"], stable=True)
       parts[name] = {n: tf.gather(values, order) for n, values in part.items()}
     return parts
+
+  def logits(self, placed, rows, max_windows, seq_length):
+    """The logits of windows by name, in their order, padded to seq_length."""
+
+    def keep(windows, *logits):
+      missing = seq_length - tf.shape(windows["input_mask"])[1]
+      kept = {"window": tf.range(tf.size(windows["example_index"]))}
+      for name, x in zip(self.logit_shapes, logits, strict=True):
+        paddings = [[0, 0], [0, missing], *[[0, 0]] * (x.shape.rank - 2)]
+        kept[name] = tf.pad(x, paddings, constant_values=NO_LOGIT)
+      return {"logits": kept}
+
+    logits = self(placed, rows, max_windows, keep)["logits"]
+    del logits["window"]
+    return logits
 
   def padded(self, length):
     """WordPieces that windows of this length or less are padded to."""
@@ -228,12 +228,6 @@ class WindowSteps:
       name: {**part, "window": tf.gather(rows, part["window"])}
       for name, part in read(windows, *logits).items()
     }
-
-
-def pad_logits(logits, missing):
-  """Logits [windows, length, ..] with so many more positions of NO_LOGIT."""
-  paddings = [[0, 0], [0, missing], *[[0, 0]] * (logits.shape.rank - 2)]
-  return tf.pad(logits, paddings, constant_values=NO_LOGIT)
 
 
 def _to_power_of_two(values):

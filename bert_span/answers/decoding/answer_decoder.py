@@ -17,10 +17,7 @@ NO_SPAN_NULL_ODDS = 1e6
 
 
 class AnswerDecoder(keras.layers.Layer):
-  """A layer without weights that is made of options alone.
-
-  A subclass has the methods `read` and `answers`.
-  """
+  """A layer that is made of options alone, with methods `read`, `answers`."""
 
   options_type: type  # dataclass
 
@@ -62,20 +59,13 @@ def span_texts(characters, example_index, char_start, char_end):
 def table_texts(characters, char_start, char_end):
   """`span_texts` of a table of spans: string [examples, spans]."""
   shape = tf.shape(char_start)
-  texts = span_texts(
-    characters,
-    tf.repeat(tf.range(shape[0]), shape[1]),
-    tf.reshape(char_start, [-1]),
-    tf.reshape(char_end, [-1]),
-  )
-  return tf.reshape(texts, shape)
+  example_index = tf.repeat(tf.range(shape[0]), shape[1])
+  starts, ends = (tf.reshape(x, [-1]) for x in (char_start, char_end))
+  return tf.reshape(span_texts(characters, example_index, starts, ends), shape)
 
 
 def first_of_each_text(characters, example_index, char_start, char_end):
-  """Rows, int32, of the spans whose text is new in their example, in order.
-
-  The arguments are those of `span_texts`.
-  """
+  """Rows of the `span_texts` that are new in their example, in order: int32."""
   texts = span_texts(characters, example_index, char_start, char_end)
   # Digits and a blank before the text keep the examples apart.
   keys = tf.strings.join([tf.strings.as_string(example_index), texts], " ")

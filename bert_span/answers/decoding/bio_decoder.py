@@ -68,9 +68,6 @@ class BioDecoder(AnswerDecoder):
   in its passage is answered: by the best labelling with a span where the
   labelling has none, and by the span with the best score at least. Calls are
   those of a `SpanDecoder`.
-
-  Args:
-    options: BioDecoderOptions.
   """
 
   options_type = BioDecoderOptions
@@ -79,22 +76,20 @@ class BioDecoder(AnswerDecoder):
     """Answers of a batch of examples.
 
     Args:
-      contexts, windows: see `SpanDecoder.call`; of the windows context_start
-        and first_context_position are used, too.
+      contexts, windows: see `SpanDecoder.call`; context_start and
+        first_context_position are used, too.
       tag_logits: float32 [windows, seq_length, 3], of B, I and O.
 
     Returns:
       dict of dense tensors. Per example, [examples]:
         span_count: int32, spans of the answer; 0 for no answer.
-        null_odds: float64, in nats, see the class; 1e6 for a passage without
-          a token. Without version_2_with_negative it decides nothing.
+        null_odds: float64, in nats; 1e6 for a passage without a token.
         is_answerable: bool, whether there is a span.
         answer, char_start, char_end, score, probability: the span with the
           best score; "", 0, 0, 0.0 and P(all O) for no answer.
-      Per span in order of position, [examples, max_spans], padded with "" and
-      zeros: span_text (string, context[char_start:char_end]), span_char_start,
-      span_char_end (int32, characters, half-open), span_score,
-      span_probability (float64). max_spans is 1 at least.
+      Per span in order of position, [examples, 1 or more], padded with "" and
+      zeros: span_text (string), span_char_start, span_char_end (int32,
+      characters, half-open), span_score, span_probability (float64).
     """
     return self.answers(contexts, self.read(windows, tag_logits))
 
@@ -119,7 +114,6 @@ class BioDecoder(AnswerDecoder):
     spans = _spans(tokens, tags, log_p)
     is_kept = self._is_kept(spans, null_odds, num_examples)
     spans = {name: tf.boolean_mask(x, is_kept) for name, x in spans.items()}
-    spans = _best_of_each_text(spans, characters)
     table = _table(spans, characters, num_examples)
     log_p_o = tf.where(tokens.is_token, log_p[:, :, O], 0.0)
     return {
@@ -197,12 +191,11 @@ def best_span_path(tokens):
       score_t[s] = max_{r: s may follow r} score_{t-1}[r] + e_t[s]
 
   where e_t is log p(tag of s) - log p(O), a difference of logits, so that the
-  labelling without a span scores 0. Where there is no token, the tags are O
-  and the odds far below all others.
+  labelling without a span scores 0.
 
-  Returns:
-    Tags, int32 [examples, tokens], and the log of the labelling's probability
-    less that of all O, float64 [examples], in nats.
+  Returns the tags, int32 [examples, tokens], and the log of the labelling's
+  probability less that of all O, float64 [examples], in nats. Where there is no
+  token, the tags are O and the odds far below all others.
   """
   logits = tf.transpose(tokens.tag_logits, [1, 0, 2])  # [tokens, examples, 3]
   above_o = logits[:, :, :O] - logits[:, :, O:]  # of B and I
@@ -263,25 +256,20 @@ def _spans(tokens, tags, log_p):
   }
 
 
-def _best_of_each_text(spans, characters):
-  """The spans with the best score of their text and example, in their order."""
+def _table(spans, characters, num_examples):
+  """The best span of each text and example, as columns of `BioDecoder.call`."""
   order = tf.argsort(spans["score"], direction="DESCENDING", stable=True)
   names = ("example_index", "char_start", "char_end")
   columns = (tf.gather(spans[name], order) for name in names)
   rows = tf.sort(tf.gather(order, first_of_each_text(characters, *columns)))
-  return {name: tf.gather(x, rows) for name, x in spans.items()}
-
-
-def _table(spans, characters, num_examples):
-  """The spans as the columns of `BioDecoder.call`."""
-  example = spans["example_index"]
+  spans = {name: tf.gather(x, rows) for name, x in spans.items()}
+  example = spans.pop("example_index")
   rank, count = ranks(example, num_examples)
   shape = tf.stack([num_examples, tf.reduce_max(tf.concat([[1], count], 0))])
   place = tf.stack([example, rank], axis=1)
   table = {
     f"span_{name}": tf.scatter_nd(place, values, shape)
     for name, values in spans.items()
-    if name != "example_index"
   }
   starts, ends = table["span_char_start"], table["span_char_end"]
   table["span_text"] = table_texts(characters, starts, ends)

@@ -47,10 +47,9 @@ class AgreementReport:
 
   def files(self):
     """The texts of both files by name; without annotators they are empty."""
-    scores = agreement_scores(self._passages)
     rows = disagreement_rows(self._passages, self._num_questions)
     return {
-      AGREEMENT_FILE: json_text(scores),
+      AGREEMENT_FILE: json_text(agreement_scores(self._passages)),
       DISAGREEMENT_FILE: json_text(rows),
     }
 
@@ -79,15 +78,14 @@ def tagged_passages(logits):
 def agreement_scores(passages):
   """Measures how predicted tags agree with soft labels, over all tokens.
 
-  Returns:
-    Dict, {} without passages:
-      tag_cross_entropy: -sum_j t_ij log p_ij, mean over tokens, in nats.
-      annotator_entropy: its lower bound: the mean entropy of t_i.
-      tag_entropy: the mean entropy of p_i.
-      entropy_correlation: Pearson's, of both entropies over the tokens; missing
-        where one of them is the same everywhere.
-      tag_calibration_error: that of ten bins of equal width, of the probability
-        that a token is inside an answer and the share of annotators who say so.
+  Returns a dict, {} without passages:
+    tag_cross_entropy: -sum_j t_ij log p_ij, mean over tokens, in nats.
+    annotator_entropy: its lower bound: the mean entropy of t_i.
+    tag_entropy: the mean entropy of p_i.
+    entropy_correlation: Pearson's, of both entropies over the tokens; missing
+      where one of them is the same everywhere.
+    tag_calibration_error: that of ten bins of equal width, of the probability
+      that a token is inside an answer and the share of annotators who say so.
   """
   if not passages:
     return {}

@@ -104,8 +104,8 @@ class RiskCoverage:
 
   def as_dict(self, max_points=200):
     """Lists for JSON of at most max_points points, the ends among them."""
-    last = len(self.coverage) - 1
-    steps = np.linspace(0, last, min(max_points, last + 1))
+    num_points = len(self.coverage)
+    steps = np.linspace(0, num_points - 1, min(max_points, num_points))
     kept = np.round(steps).astype(int)
     names = ("threshold", "coverage", "risk")
     lists = {name: getattr(self, name)[kept].tolist() for name in names}
