@@ -6,14 +6,7 @@ Importing this needs matplotlib, which is in the extra "report".
 import io
 
 import numpy as np
-
-try:
-  from matplotlib.figure import Figure
-except ValueError as error:
-  raise ValueError(
-    f"matplotlib cannot be imported: {error}. Correct the environment variable "
-    "MPLBACKEND, or matplotlibrc."
-  ) from error
+from matplotlib.figure import Figure
 
 _DPI = 120
 _BARS, _GAP, _TRUTH = "#4c78a8", "#e45756", "#555555"
@@ -25,9 +18,8 @@ def reliability_figure(bins_of):
   panels = figure.subplots(
     2, len(bins_of), squeeze=False, sharex=True, height_ratios=(4, 1)
   )  # [2, panels]
-  for (title, bins), (upper, lower) in zip(
-    bins_of.items(), panels.T, strict=True
-  ):
+  for title, upper, lower in zip(bins_of, *panels, strict=True):
+    bins = bins_of[title]
     upper.set_title(f"{title}: ECE {bins.calibration_error:.3f}")
     # A bin of equal confidences is a visible line.
     widths = np.maximum(bins.upper - bins.lower, 0.005)
@@ -62,12 +54,9 @@ def risk_coverage_figure(curve_of):
   axes = figure.subplots()
   for name, curve in curve_of.items():
     # Steps up to each point: the area below the line is the reported area.
-    axes.step(
-      np.concatenate([[0.0], curve.coverage]),
-      np.concatenate([curve.risk[:1], curve.risk]),
-      where="pre",
-      label=f"{name}: area {curve.area:.3f}",
-    )
+    coverage, risk = [0.0, *curve.coverage], [curve.risk[0], *curve.risk]
+    label = f"{name}: area {curve.area:.3f}"
+    axes.step(coverage, risk, where="pre", label=label)
   axes.set(
     xlim=(0, 1),
     ylim=(0, None),

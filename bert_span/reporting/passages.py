@@ -58,7 +58,6 @@ def marked_segments(context, gold, predicted, num_characters=500):
 
 
 def _mark(gold, predicted, offset):
-  """Who marked a character, indexed by annotators, then by model."""
   is_gold, is_predicted = (
     any(start <= offset < end for start, end in spans)
     for spans in (gold, predicted)
@@ -75,12 +74,8 @@ def _shortened(segment, head, tail):
   start = text.rfind(" ", max(0, head - 30), head) + 1 or head
   end = text.find(" ", len(text) - tail, len(text) - tail + 30)
   end = len(text) - tail if end < 0 else end
-  segments = (
-    Segment(text[:start], mark),
-    Segment("", mark, end - start),
-    Segment(text[end:], mark),
-  )
-  return [s for s in segments if s.text or s.left_out]
+  shown = (text[:start], 0), ("", end - start), (text[end:], 0)
+  return [Segment(kept, mark, n) for kept, n in shown if kept or n]
 
 
 def marked_passage(context, spans, marks=("[[", "]]"), num_characters=200):
