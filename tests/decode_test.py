@@ -31,9 +31,8 @@ def _save(extractor, examples, folder, version_2):
     writer.add(logits)
     predictions += extractor.decode(logits)
   (folder / "logits.npz").write_bytes(writer.content(32))
-  write_predictions(
-    folder / "expected", type(extractor), predictions, version_2
-  )
+  expected = folder / "expected"
+  write_predictions(expected, type(extractor), predictions, version_2)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,14 @@ Importing this needs matplotlib, which is in the extra "report".
 import io
 
 import numpy as np
-from matplotlib.figure import Figure
+
+try:
+  from matplotlib.figure import Figure
+except ValueError as error:
+  raise ValueError(
+    f"matplotlib cannot be imported: {error}. Correct the environment variable "
+    "MPLBACKEND, or matplotlibrc."
+  ) from error
 
 _DPI = 120
 _BARS, _GAP, _TRUTH = "#4c78a8", "#e45756", "#555555"

@@ -65,9 +65,8 @@ def test_passages_come_from_max_context_tokens():
   (passage,) = agreement.tagged_passages(logits)
   assert passage.example is _EXAMPLE
   np.testing.assert_allclose(passage.labels, _SPLIT)
-  np.testing.assert_allclose(
-    passage.probabilities, [_P[0], [0.5, 0.3, 0.2]], rtol=1e-6
-  )
+  expected = [_P[0], [0.5, 0.3, 0.2]]
+  np.testing.assert_allclose(passage.probabilities, expected, rtol=1e-6)
   assert passage.char_starts.tolist() == [0, 3]
 
 

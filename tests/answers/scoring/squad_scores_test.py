@@ -4,6 +4,8 @@ tests/conformance_checks compares normalization, pairs and whole evaluations
 with the official evaluators.
 """
 
+import math
+
 import pytest
 
 from bert_span.answers.scoring.squad_scores import (
@@ -22,14 +24,14 @@ def _example(qas_id, *golds):
 
 _EXAMPLES = [_example("a", "red car"), _example("b", "x"), _example("n")]
 _PREDICTIONS = {"a": "red car", "b": "x", "n": "guess"}
+_ODDS = {"a": 0.1, "b": 0.2, "n": 0.3}
 
 
 def test_a_kind_of_question_that_does_not_occur_has_no_figures():
-  only_answerable = evaluate_squad2(_EXAMPLES[:1], {"a": "z"})
-  assert "NoAns_exact" not in only_answerable
-  only_unanswerable = evaluate_squad2(_EXAMPLES[2:], {"n": "z"})
-  assert only_unanswerable["NoAns_exact"] == 0.0
-  assert "HasAns_exact" not in only_unanswerable
+  assert "NoAns_exact" not in evaluate_squad2(_EXAMPLES[:1], {"a": "z"})
+  scores = evaluate_squad2(_EXAMPLES[2:], {"n": "z"})
+  assert scores["NoAns_exact"] == 0.0
+  assert "HasAns_exact" not in scores
 
 
 def test_answers_that_normalize_to_nothing_are_left_out():
@@ -73,14 +75,9 @@ def test_a_repeated_question_id_counts_twice_in_squad1_and_last_in_squad2():
       ([_example(f"q\n{i}", "x") for i in range(20)], {"q\n0": "x"}),
       r"'q\\n1', .*'q\\n5', \.\.\. \(19 in all",
     ),
+    (evaluate_squad2, (_EXAMPLES, _PREDICTIONS, {"a": 0, "n": 0}), "'b'"),
     (
-      evaluate_squad2,
-      (_EXAMPLES, dict.fromkeys("abn", ""), {"a": 0, "n": 0}),
-      "'b'",
-    ),
-    (
-      evaluate_squad2,
-      (_EXAMPLES, _PREDICTIONS, {"a": 0, "b": float("nan"), "n": 0}),
+      *(evaluate_squad2, (_EXAMPLES, _PREDICTIONS, {**_ODDS, "b": math.nan})),
       "nan for question b",
     ),
     (evaluate_squad1, ([_example("bare")], {}), "bare"),
@@ -100,10 +97,9 @@ def test_unknown_entries_and_missing_predictions_are_logged(capsys):
   unknown, missing = capsys.readouterr().err.splitlines()
   assert "'other'" in unknown
   assert "'q1', 'q2', 'q3'" in missing
-  na_probs = {"a": 0.1, "b": 0.2, "n": 0.3}
-  expected = evaluate_squad2(_EXAMPLES, _PREDICTIONS, na_probs)
+  expected = evaluate_squad2(_EXAMPLES, _PREDICTIONS, _ODDS)
   assert not capsys.readouterr().err
-  more = {"u": "y", **_PREDICTIONS}, {"u": -1.0, "v": 0.0, **na_probs}
+  more = {"u": "y", **_PREDICTIONS}, {"u": -1.0, "v": 0.0, **_ODDS}
   assert evaluate_squad2(_EXAMPLES, *more) == expected
 
 
