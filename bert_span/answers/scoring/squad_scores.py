@@ -77,14 +77,6 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
   _check_ids(examples, predictions, remedy='"" for no answer')
   if na_probs is not None:
     _check_ids(examples, na_probs, "no-answer scores", "finite numbers")
-    for qas_id, score in na_probs.items():
-      if not math.isfinite(score):
-        raise ValueError(
-          "na_probs must be finite numbers, which a threshold can order. "
-          f"Received: {score} for question {qas_id}."
-        )
-  # As evaluate-v2.0: the last question of a repeated id counts.
-  examples = list({example.qas_id: example for example in examples}.values())
   answerable = {example.qas_id for example in examples if example.answers}
   scores = {
     e.qas_id: question_scores(e, predictions[e.qas_id], True) for e in examples
@@ -264,7 +256,6 @@ def _span_counts(gold, predicted):
 
 
 def _longest_run(gold, predicted):
-  """Characters of the longest run that two texts have in common."""
   # As the official evaluator, whose matcher skips characters that are frequent
   # in a prediction of 200 characters or more.
   matcher = difflib.SequenceMatcher(None, gold, predicted)
@@ -285,10 +276,6 @@ def _span_ratios(counts):
 
 def _check_ids(examples, by_id, name="predictions", remedy=None):
   """Logs unknown and missing ids; with a `remedy` missing are a ValueError."""
-  if not examples:
-    raise ValueError(
-      "examples must hold at least one question to score. Received: none."
-    )
   ids = dict.fromkeys(example.qas_id for example in examples)
   unknown = [qas_id for qas_id in by_id if qas_id not in ids]
   if unknown:
@@ -320,7 +307,7 @@ def _check_annotated(unanswered):
 
 
 def _shorten_ids(ids):
-  """The first ids as text for a message: "'q1', 'q2', ... (17 in all)"."""
+  """For example "'q1', 'q2', 'q3', 'q4', 'q5', ... (17 in all)"."""
   shown = ", ".join(map(shortened, ids[:_IDS_SHOWN]))
   if len(ids) > _IDS_SHOWN:
     shown += f", ... ({len(ids)} in all)"
