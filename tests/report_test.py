@@ -128,9 +128,8 @@ def test_hostile_texts_are_shown_and_would_not_run(browser, pages, tmp_path):
 @pytest.mark.large
 def test_tables_are_sorted_by_keyboard(browser, pages):
   browser.open(pages["small"].as_uri())
-  numbers = (
-    "[...document.querySelectorAll('#errors tbody th')].map((c) => c.innerText)"
-  )
+  cells = "[...document.querySelectorAll('#errors tbody th')]"
+  numbers = f"{cells}.map((c) => c.innerText)"
   assert browser.run(numbers) == ["1", "2", "3"]
   heads = "document.querySelectorAll('#errors th button')"
   order = "document.querySelectorAll('#errors thead th')[5].ariaSort"
@@ -163,9 +162,8 @@ def test_a_phone_shows_it_without_scrolling_sideways(
 ):
   browser.open(pages[name].as_uri(), 375, dark=dark)
   assert browser.run("document.documentElement.scrollWidth") == 375
-  assert browser.run("getComputedStyle(document.body).backgroundColor") == (
-    "rgb(21, 23, 26)" if dark else "rgb(246, 246, 243)"
-  )
+  background = browser.run("getComputedStyle(document.body).backgroundColor")
+  assert background == ("rgb(21, 23, 26)" if dark else "rgb(246, 246, 243)")
   ends = "[...document.images].map((i) => i.getBoundingClientRect().right)"
   assert max(browser.run(ends)) <= 375
   if name == "small":  # No table is cut off.

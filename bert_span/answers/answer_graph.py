@@ -35,14 +35,9 @@ def device_steps(options=None):
 class AnswerGraph:
   """Text, windows, encoder and decoder of a trained model as one function.
 
-  Answers follow the weights of the `Extractor` as training changes them. For
-  `on_windows` see `WindowSteps`.
-
-  Attributes:
-    model: `InferenceModel`, which holds all variables.
-    steps: `StepOptions` for this device.
-    encode: tf.function of input_ids, input_mask and segment_ids, int32
-      [windows, seq_length], to a tuple of the model's logits.
+  Answers follow the weights of the `Extractor` as training changes them. The
+  tf.function `encode` makes of input_ids, input_mask and segment_ids, int32
+  [windows, seq_length], a tuple of the model's logits.
   """
 
   def __init__(self, extractor, steps=None, on_windows=None):
@@ -94,14 +89,12 @@ class AnswerGraph:
   @tf.function(input_signature=_INPUTS, autograph=False)
   def window_logits(self, questions, contexts, max_windows):
     """The windows and their logits, two dicts."""
-    placed = self._place(questions, contexts)
+    placed, steps = self._place(questions, contexts), self._read_in_steps
     rows = tf.range(tf.size(placed.lengths))
     longest = tf.reduce_max(tf.concat([[1], placed.lengths], 0))
-    seq_length = self._read_in_steps.padded(longest)
-    logits = self._read_in_steps.logits(placed, rows, max_windows, seq_length)
-    windows = self._preprocessor.sliding_windows.tables(
-      placed, rows, seq_length
-    )
+    seq_length = steps.padded(longest)
+    logits = steps.logits(placed, rows, max_windows, seq_length)
+    windows = steps.sliding_windows.tables(placed, rows, seq_length)
     return {name: windows[name] for name in _KEPT_COLUMNS}, logits
 
   def _place(self, questions, contexts):
@@ -142,17 +135,14 @@ class WindowSteps:
   on_windows: Callable | None = None
 
   def __call__(self, placed, rows, max_windows, read):
-    """What `read` keeps of windows, in their order.
+    """What `read` keeps of windows, a dict of parts as of `SpanDecoder.read`.
 
     rows, int32 [rows], are the windows of `PlacedWindows` to read, max_windows
-    of them in a step at most. read returns a dict of parts as
-    `SpanDecoder.read`; in the result "window" is the row in `placed`.
+    of them in a step at most. In the result "window" is the row in `placed`.
     """
-    order = tf.argsort(
-      tf.gather(placed.lengths, rows), direction="DESCENDING", stable=True
-    )
-    rows = tf.gather(rows, order)
     lengths = tf.gather(placed.lengths, rows)
+    order = tf.argsort(lengths, direction="DESCENDING", stable=True)
+    rows, lengths = tf.gather(rows, order), tf.gather(lengths, order)
 
     def run_step(step, first, arrays):
       seq_length = self.padded(lengths[first])
@@ -231,15 +221,12 @@ class WindowSteps:
 
 
 def _to_power_of_two(values):
-  """Repeats the first row until the number of rows is a power of two.
-
-  A compiled encoder is compiled again for each number of rows.
-  """
+  """Repeats rows until their number is a power of two."""
+  # A compiled encoder is compiled again for each number of rows.
   num_rows = tf.shape(values)[0]
   powers = tf.constant([2**i for i in range(31)])
   wanted = tf.reduce_min(tf.boolean_mask(powers, powers >= num_rows))
-  repeated = tf.repeat(values[:1], wanted - num_rows, axis=0)
-  return tf.concat([values, repeated], axis=0)
+  return tf.gather(values, tf.range(wanted) % num_rows)
 
 
 def _array_of(part):

@@ -177,20 +177,16 @@ def _listed_answer(entry):
   values = entry if isinstance(entry, dict) else {}
   text, probability, start, end = map(values.get, ListedAnswer._fields)
   has_offsets = is_kind(start, int) and is_kind(end, int) and 0 <= start <= end
+  fits = isinstance(text, str) and (has_offsets or start is end is None)
   # Sums of float32 exponentials may exceed 1 by a rounding.
-  is_probability = _is_number(probability, -1e-6, 1 + 1e-6)
-  if not (isinstance(text, str) and is_probability):
-    return None
-  if not (has_offsets or start is end is None):
+  if not (fits and _is_number(probability, -1e-6, 1 + 1e-6)):
     return None
   return ListedAnswer(text, float(min(max(probability, 0), 1)), start, end)
 
 
 def _span_texts(value):
   spans = value if isinstance(value, list) else [value]
-  texts = [
-    span.get("text") if isinstance(span, dict) else span for span in spans
-  ]
+  texts = [x.get("text") if isinstance(x, dict) else x for x in spans]
   if not all(isinstance(text, str) for text in texts):
     return None
   return [text for text in texts if text]

@@ -71,14 +71,13 @@ class GoldenFiles:
   def configurations(self):
     fields = ("name", "file", "is_training", "version_2")
     lengths = ("max_seq_length", "doc_stride", "max_query_length")
-    return {
-      row["name"]: Configuration(
-        *(row[field] for field in fields),
-        WindowOptions(*(row[length] for length in lengths)),
-        row.get("is_part", False),
-      )
-      for row in self.plan["configurations"]
-    }
+    configurations = {}
+    for row in self.plan["configurations"]:
+      values = [row[field] for field in fields]
+      options = WindowOptions(*(row[length] for length in lengths))
+      is_part = row.get("is_part", False)
+      configurations[row["name"]] = Configuration(*values, options, is_part)
+    return configurations
 
   @property
   def ordinary(self):

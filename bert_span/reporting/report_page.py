@@ -101,11 +101,9 @@ def report_page(report, num_errors=50, max_bytes=5_000_000):
   values = {
     "report": report,
     "tiles": tiles,
-    "num_missing": sum(result.prediction is None for result in results),
     "groups": question_results.group_scores(results, report.num_windows),
     "confusion": confusion,
     "calibration": calibration,
-    "num_wrong": sum(not result.exact for result in results),
     "style": _file("web/base.css") + _file("reporting/templates/report.css"),
     "script": script,
     "script_hash": base64.b64encode(digest).decode(),
@@ -148,11 +146,11 @@ def _calibration(results):
     "bins": [
       (
         f"{100 * bins.lower[i]:.1f} to {100 * bins.upper[i]:.1f} %",
-        int(bins.counts[i]),
-        100.0 * bins.mean_confidence[i],
+        int(bins.count[i]),
+        100.0 * bins.confidence[i],
         100.0 * bins.accuracy[i],
       )
-      for i in np.flatnonzero(bins.counts)
+      for i in np.flatnonzero(bins.count)
     ],
     "coverage": [
       (

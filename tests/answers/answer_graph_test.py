@@ -28,9 +28,8 @@ class _Encoder:
 
 
 def _sliding_windows(fixed_length=False):
-  return SlidingWindows(
-    WindowOptions(_MAX_LENGTH, 8, 2), 101, 102, pad_to_max=fixed_length
-  )
+  options = WindowOptions(_MAX_LENGTH, 8, 2)
+  return SlidingWindows(options, 101, 102, pad_to_max=fixed_length)
 
 
 def _placed(lengths):

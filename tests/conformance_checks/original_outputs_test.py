@@ -37,9 +37,8 @@ def test_all_strings_have_the_originals_tokens(original):
 
 @pytest.mark.parametrize("name", _NUM_WINDOWS)
 def test_every_window_is_the_originals(original, name):
-  found = passed(
-    text.compare_windows(original, [original.configurations[name]])
-  )
+  configurations = [original.configurations[name]]
+  found = passed(text.compare_windows(original, configurations))
   assert list(found.values()) == [(_NUM_WINDOWS[name], _NUM_WINDOWS[name])]
 
 

@@ -135,13 +135,11 @@ class _TrainingGraph:
       return steps, session.run(variables)
 
   def _feed(self, arrays, rows):
-    feed = {
-      tensor: arrays[name][rows]
+    ids = np.arange(len(arrays["input_ids"][rows]))
+    return {
+      tensor: ids if name == "unique_ids" else arrays[name][rows]
       for name, tensor in self._inputs.items()
-      if name != "unique_ids"
     }
-    count = len(arrays["input_ids"][rows])
-    return {**feed, self._inputs["unique_ids"]: np.arange(count)}
 
 
 def _record_trace(writer, graph, arrays):

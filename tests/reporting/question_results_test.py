@@ -28,9 +28,8 @@ def test_a_result_has_the_probability_and_the_place_of_the_prediction():
   example = _example("q", "Bea", "Bea met Ada")
   (result,) = _results(n_best, {"q": "Bea met"}, example)
   # "bea met" and "bea met ada": precision 1, recall 2/3.
-  assert result == QuestionResult(
-    *(example, "Bea met", 0, pytest.approx(0.8), 0.4, (13, 20), n_best["q"])
-  )
+  values = 0, pytest.approx(0.8), 0.4, (13, 20), n_best["q"]
+  assert result == QuestionResult(example, "Bea met", *values)
   assert result.has_answer
 
 
@@ -41,9 +40,8 @@ def test_without_offsets_the_place_is_the_first_one_of_the_text():
   }
   texts = {"a": "Bea", "b": "Eve"}
   results = _results(n_best, texts, _example("a", "Bea"), _example("b", "Ada"))
-  assert [(r.prediction, r.exact, r.f1, r.span) for r in results] == [
-    *(("Bea", 1, 1.0, (8, 11)), ("Eve", 0, 0.0, None))
-  ]
+  bea, eve = ((r.prediction, r.exact, r.f1, r.span) for r in results)
+  assert (bea, eve) == (("Bea", 1, 1.0, (8, 11)), ("Eve", 0, 0.0, None))
   (missing,) = _results({}, {}, _example("q", "Ada"))
   assert (missing.prediction, missing.exact, missing.f1) == (None, 0, 0.0)
 
@@ -102,9 +100,8 @@ def test_groups_are_in_order():
     ("no answer", 1),
   ]
   results = [_result()] * 5
-  assert _sizes(results, _BY_WINDOWS, [2, 1, 9, 5, 1]) == [
-    *(("1 window", 2), ("2 windows", 1), ("5 windows or more", 2))
-  ]
+  sizes = [("1 window", 2), ("2 windows", 1), ("5 windows or more", 2)]
+  assert _sizes(results, _BY_WINDOWS, [2, 1, 9, 5, 1]) == sizes
   # One kind of question is no group.
   assert "Answerable or not" not in group_scores(results)
   assert _BY_WINDOWS not in group_scores(results)

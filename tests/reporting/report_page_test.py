@@ -36,9 +36,8 @@ def _result(
   n_best = (ListedAnswer(prediction, 0.75), ListedAnswer("Cleo", 0.25))
   span = (0, len(prediction)) if prediction else None
   exact = int(prediction in golds or (not golds and not prediction))
-  return QuestionResult(
-    example, prediction, exact, 0.4, probability, span, n_best
-  )
+  scores = exact, 0.4, probability
+  return QuestionResult(example, prediction, *scores, span, n_best)
 
 
 _MISSING = QuestionResult(_result().example, None, 0, 0.0)
@@ -64,9 +63,8 @@ def _rows(page, caption):
   table = page.partition(f"<caption>{caption}</caption>")[2]
   table = table.partition("</table>")[0]
   rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]
-  return [
-    list(map(_text, re.findall(r"<t[hd] .*?</t[hd]>", row))) for row in rows
-  ]
+  cells = (re.findall(r"<t[hd] .*?</t[hd]>", row) for row in rows)
+  return [list(map(_text, row)) for row in cells]
 
 
 def _paragraph(page, name):
@@ -88,9 +86,8 @@ def test_sections_and_scores_depend_on_the_data():
 
 def test_groups_have_tables_whose_numbers_sort_by_their_value():
   page = _page(*[_result()] * 1234)
-  assert _rows(page, "Question word") == [
-    ["who", "1,234", "0.00", "40.00", "75.00"]
-  ]
+  (row,) = _rows(page, "Question word")
+  assert row == ["who", "1,234", "0.00", "40.00", "75.00"]
   assert 'data-value="1234">1,234</td>' in page
   assert 'data-value="40.0" style="--share:40.0%">40.00</td>' in page
   assert "give --model" in page
@@ -143,9 +140,8 @@ def test_an_error_has_its_question_answers_n_best_list_and_passage():
   assert "1. Whom?</h3>" in page
   assert '<dd dir="auto">Bea; Bea &amp; Cleo</dd>' in page
   assert re.findall(r'<li dir="auto">(.*?) <', page) == ["Ada", "Cleo"]
-  assert _rows(page, "List of errors") == [
-    ["1", "Whom?", "Bea; Bea & Cleo", "Ada", "40.00", "75.00"]
-  ]
+  (row,) = _rows(page, "List of errors")
+  assert row == ["1", "Whom?", "Bea; Bea & Cleo", "Ada", "40.00", "75.00"]
   assert '<a href="#error-1">1</a>' in page
   assert _paragraph(_page(_result()), "passage") == (
     '<mark class="model" data-label="model">Ada</mark> met '
@@ -175,8 +171,8 @@ def test_the_worst_errors_are_shown_as_far_as_the_page_stays_small():
 
 
 def _window(*tokens, number=0):
-  null = (0.25, 0.125)
-  return report_page.WindowProbabilities(number, 3.5 - number, null, [*tokens])
+  scores = 3.5 - number, (0.25, 0.125)
+  return report_page.WindowProbabilities(number, *scores, [*tokens])
 
 
 def _tokens_page(context, windows):

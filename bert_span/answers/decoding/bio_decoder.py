@@ -114,14 +114,13 @@ class BioDecoder(AnswerDecoder):
     spans = _spans(tokens, tags, log_p)
     is_kept = self._is_kept(spans, null_odds, num_examples)
     spans = {name: tf.boolean_mask(x, is_kept) for name, x in spans.items()}
-    table = _table(spans, characters, num_examples)
+    columns = _columns(spans, characters, num_examples)
+    is_answerable = columns["span_count"] > 0
     log_p_o = tf.where(tokens.is_token, log_p[:, :, O], 0.0)
-    return {
-      **table,
-      "null_odds": null_odds,
-      "is_answerable": table["span_count"] > 0,
-      **_best(table, tf.exp(tf.reduce_sum(log_p_o, axis=1))),
-    }
+    p_all_o = tf.exp(tf.reduce_sum(log_p_o, axis=1))
+    probability = tf.where(is_answerable, columns["probability"], p_all_o)
+    columns |= {"probability": probability, "null_odds": null_odds}
+    return {**columns, "is_answerable": is_answerable}
 
   def _is_kept(self, spans, null_odds, num_examples):
     """Which spans belong to an answer, bool [spans]."""
@@ -168,9 +167,7 @@ def read_tokens(windows, tag_logits):
 
 def passage_tokens(tokens, num_examples):
   """The `PassageTokens` of all `read_tokens` of a batch of examples."""
-  num_tokens = tf.math.unsorted_segment_sum(
-    tf.ones_like(tokens["token"]), tokens["example_index"], num_examples
-  )
+  _, num_tokens = ranks(tokens["example_index"], num_examples)
   columns = tf.reduce_max(tf.concat([[0], num_tokens], 0)) + 1
   shape = tf.stack([num_examples, columns])
   place = tf.stack([tokens["example_index"], tokens["token"]], axis=1)
@@ -256,12 +253,13 @@ def _spans(tokens, tags, log_p):
   }
 
 
-def _table(spans, characters, num_examples):
-  """The best span of each text and example, as columns of `BioDecoder.call`."""
+def _columns(spans, characters, num_examples):
+  """The columns of `BioDecoder.call` about the best span of each text."""
   order = tf.argsort(spans["score"], direction="DESCENDING", stable=True)
   names = ("example_index", "char_start", "char_end")
-  columns = (tf.gather(spans[name], order) for name in names)
-  rows = tf.sort(tf.gather(order, first_of_each_text(characters, *columns)))
+  sorted_spans = (tf.gather(spans[name], order) for name in names)
+  first = first_of_each_text(characters, *sorted_spans)
+  rows = tf.sort(tf.gather(order, first))
   spans = {name: tf.gather(x, rows) for name, x in spans.items()}
   example = spans.pop("example_index")
   rank, count = ranks(example, num_examples)
@@ -273,20 +271,10 @@ def _table(spans, characters, num_examples):
   }
   starts, ends = table["span_char_start"], table["span_char_end"]
   table["span_text"] = table_texts(characters, starts, ends)
-  return {**table, "span_count": count}
-
-
-def _best(table, no_span_probability):
-  """The columns of `BioDecoder.call` about the best span."""
-  columns = tf.shape(table["span_score"])[1]
-  is_span = tf.sequence_mask(table["span_count"], columns)
-  best = tf.argmax(tf.where(is_span, table["span_score"], -1.0), axis=1)
-  found = {
-    name: tf.gather(table[f"span_{name}"], best, batch_dims=1)
-    for name in ("text", "char_start", "char_end", "score", "probability")
+  best = tf.argmax(table["span_score"], axis=1)  # padding has 0
+  answer = {
+    name.removeprefix("span_"): tf.gather(values, best, batch_dims=1)
+    for name, values in table.items()
   }
-  found["answer"] = found.pop("text")
-  found["probability"] = tf.where(
-    table["span_count"] > 0, found["probability"], no_span_probability
-  )
-  return found
+  answer["answer"] = answer.pop("text")
+  return {**table, **answer, "span_count": count}

@@ -6,11 +6,10 @@ by an article. A null threshold is halfway between the null odds of two
 questions, so that a score that differs in its last digits, as on another
 machine, decides alike.
 
-Sources: Guo et al., On Calibration of Modern Neural Networks, 2017, for a
-temperature by the negative log-likelihood of held-out data; Platt,
-Probabilistic Outputs for Support Vector Machines, 1999, for a shift of the
-log-odds; Kamath et al., Selective Question Answering under Domain Shift, 2020,
-for correct or not as what the confidence of an extractive answer predicts.
+Sources: Guo et al., On Calibration of Modern Neural Networks, 2017, for the
+temperature; Platt, Probabilistic Outputs for Support Vector Machines, 1999, for
+the shift; Kamath et al., Selective Question Answering under Domain Shift, 2020,
+for right or wrong as what a confidence predicts.
 """
 
 import numpy as np
@@ -41,9 +40,9 @@ _LOGITS = tf.TensorSpec([None, None], tf.float32)  # [windows, seq_length]
 def fit_probabilities(confidence_at, correct):
   """Temperature and shift of log-odds with the lowest neg. log-likelihood.
 
-  The logarithm of the temperature is searched from LOWEST to HIGHEST: first on
-  a grid, since the loss may have several valleys, then by golden sections
-  around the best point. Each temperature has its best shift.
+  The logarithm of the temperature is searched first on a grid, since the loss
+  may have several valleys, then by golden sections around the best point. Each
+  temperature has its best shift.
 
   `confidence_at` is a function of a temperature to the confidences of the
   answers, float [questions]; `correct` is from 0 to 1. ValueError if all

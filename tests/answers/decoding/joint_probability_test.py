@@ -20,12 +20,11 @@ def _windows(example_index, may_start, may_end):
 
 def _log_z(windows, start, end, null, temperature, max_answer_length):
   """Log Z of each example by the package."""
-  log_sums = joint_probability.span_log_sums(
-    windows, start, end, temperature, max_answer_length
-  )
-  return joint_probability.log_partition(
-    log_sums, windows["example_index"], tf.constant(null / temperature)
-  ).numpy()
+  case = windows, start, end, temperature, max_answer_length
+  log_sums = joint_probability.span_log_sums(*case)
+  null = tf.constant(null / temperature)
+  example_index = windows["example_index"]
+  return joint_probability.log_partition(log_sums, example_index, null).numpy()
 
 
 def _listed(windows, start, end, null, temperature, max_answer_length):

@@ -11,17 +11,14 @@ from bert_span.answers.scoring import annotator_agreement as agreement
 from bert_span.answers.window_logits import WindowLogits
 from bert_span.squad.example import AnswerSpan, SquadExample
 
-_EXAMPLE = SquadExample(
-  "q1", "Who?", "ab cd", (AnswerSpan("ab cd", 0), AnswerSpan("cd", 3))
-)
+_ANSWERS = AnswerSpan("ab cd", 0), AnswerSpan("cd", 3)
+_EXAMPLE = SquadExample("q1", "Who?", "ab cd", _ANSWERS)
 
 
 def _passage(labels, probabilities, example=_EXAMPLE):
-  n = len(labels)
-  starts = 3 * np.arange(n, dtype=np.int32)
-  return agreement.TaggedPassage(
-    example, np.array(labels), np.array(probabilities), starts, starts + 2
-  )
+  starts = 3 * np.arange(len(labels))
+  tags = np.array(labels), np.array(probabilities)
+  return agreement.TaggedPassage(example, *tags, starts, starts + 2)
 
 
 _SPLIT = [[0.5, 0, 0.5], [0.5, 0.5, 0]]

@@ -72,9 +72,8 @@ def test_confidence_is_the_probability_of_a_decoder_with_the_temperature(
   version_2, threshold, temperature
 ):
   extractor = shared_extractor(version_2)
-  options = dataclasses.replace(
-    extractor.decoder_options, null_score_diff_threshold=threshold
-  )
+  changed = {"null_score_diff_threshold": threshold}
+  options = dataclasses.replace(extractor.decoder_options, **changed)
   parts = (_EXAMPLES[:2], _EXAMPLES[2:])
   batches = [x for part in parts for x in extractor.window_logits(part)]
 
@@ -127,12 +126,11 @@ def test_the_precision_threshold_answers_as_much_as_it_may():
   for target, threshold in ((0.75, -1.5), (0.6, -0.5), (0.9, -4.5), (0.0, 0.0)):
     assert calibration.precision_threshold(*case, target) == threshold
   # Questions without a span are not answered by any threshold.
-  no_span = _case((*_RIGHT, -5.0), ("", "", NO_SPAN_NULL_ODDS))
-  assert calibration.precision_threshold(*no_span, 0.5) == -5.0
+  case = _case((*_RIGHT, -5.0), ("", "", NO_SPAN_NULL_ODDS))
+  assert calibration.precision_threshold(*case, 0.5) == -5.0
+  case = _case(("mill", "", NO_SPAN_NULL_ODDS))
   with pytest.raises(ValueError, match="any of the 1 questions"):
-    calibration.precision_threshold(
-      *_case(("mill", "", NO_SPAN_NULL_ODDS)), 0.8
-    )
+    calibration.precision_threshold(*case, 0.8)
   case = _case((*_WRONG, -5.0), (*_RIGHT, -4.0), (*_WRONG, -3.0))
   with pytest.raises(ValueError, match=r"0\.5000.*--target_precision"):
     calibration.precision_threshold(*case, 0.8)
@@ -146,14 +144,14 @@ def test_bins_by_hand():
   bins = equal_width_bins(_FIVE, _RIGHT_OF_FIVE, num_bins=4)
   assert bins.lower.tolist() == [0, 0.25, 0.5, 0.75]
   assert bins.upper.tolist() == [0.25, 0.5, 0.75, 1]
-  assert bins.counts.tolist() == [1, 2, 0, 2]
-  np.testing.assert_allclose(bins.mean_confidence, [0.1, 0.325, np.nan, 0.9])
+  assert bins.count.tolist() == [1, 2, 0, 2]
+  np.testing.assert_allclose(bins.confidence, [0.1, 0.325, np.nan, 0.9])
   np.testing.assert_allclose(bins.accuracy, [0, 0.5, np.nan, 1])
   # 1/5 * 0.1 + 2/5 * 0.175 + 2/5 * 0.1
   assert bins.calibration_error == pytest.approx(0.13)
   bins = equal_mass_bins(_FIVE, _RIGHT_OF_FIVE, num_bins=2)
   # Ranks 0 1 2 | 3 4.
-  assert bins.counts.tolist() == [3, 2]
+  assert bins.count.tolist() == [3, 2]
   np.testing.assert_allclose([bins.lower, bins.upper], [[0.1, 0.8], [0.35, 1]])
   # 3/5 * 1/12 + 2/5 * 1/10
   assert bins.calibration_error == pytest.approx(0.09)
@@ -161,12 +159,12 @@ def test_bins_by_hand():
 
 def test_edges_belong_to_the_bin_above_and_equal_confidences_together():
   edges = equal_width_bins([k / 10 for k in range(11)], np.zeros(11), 10)
-  assert edges.counts.tolist() == [1] * 9 + [2]
+  assert edges.count.tolist() == [1] * 9 + [2]
   confidence = np.array([0.5, 0.9, 0.5, 0.2, 0.9, 0.5])
   correct = np.array([1, 1, 0, 0, 0, 1])
   for order in (np.arange(6), np.array([4, 3, 5, 1, 0, 2])):
     bins = equal_mass_bins(confidence[order], correct[order], num_bins=3)
-    assert bins.counts.tolist() == [4, 2]
+    assert bins.count.tolist() == [4, 2]
     assert bins.accuracy.tolist() == [0.5, 0.5]
 
 
@@ -179,7 +177,7 @@ def test_calibration_error_by_hand(bins_of):
   ):
     bins = bins_of(confidence, correct)
     assert bins.calibration_error == pytest.approx(error)
-    assert bins.counts.sum() == len(correct)
+    assert bins.count.sum() == len(correct)
 
 
 def test_bins_and_curve_are_json_without_nan():
