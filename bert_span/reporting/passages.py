@@ -39,10 +39,14 @@ def marked_segments(context, gold, predicted, num_characters=500):
   answer, and of either end of an answer longer than twice that.
   """
   offsets = {0, len(context)}.union(*gold, *predicted)
-  pieces = [
-    (context[start:end], _mark(gold, predicted, start))
-    for start, end in itertools.pairwise(sorted(offsets))
-  ]
+  pieces = []
+  for start, end in itertools.pairwise(sorted(offsets)):
+    is_gold, is_predicted = (
+      any(span_start <= start < span_end for span_start, span_end in spans)
+      for spans in (gold, predicted)
+    )
+    mark = (("", "model"), ("annotators", "both"))[is_gold][is_predicted]
+    pieces.append((context[start:end], mark))
   segments = [
     Segment("".join(text for text, _ in group), mark)
     for mark, group in itertools.groupby(pieces, key=lambda piece: piece[1])
@@ -55,14 +59,6 @@ def marked_segments(context, gold, predicted, num_characters=500):
     tail = num_characters if index < last or is_inner else 0
     shown += _shortened(segment, head, tail)
   return shown
-
-
-def _mark(gold, predicted, offset):
-  is_gold, is_predicted = (
-    any(start <= offset < end for start, end in spans)
-    for spans in (gold, predicted)
-  )
-  return (("", "model"), ("annotators", "both"))[is_gold][is_predicted]
 
 
 def _shortened(segment, head, tail):

@@ -35,10 +35,8 @@ class AnswerDecoder(keras.layers.Layer):
 
   def finite(self, logits, name):
     """The logits as float32; an InvalidArgumentError if one is not finite."""
-    return tf.debugging.check_numerics(
-      tf.cast(logits, tf.float32),
-      f"{type(self).__name__}: {name} must be finite",
-    )
+    message = f"{type(self).__name__}: {name} must be finite"
+    return tf.debugging.check_numerics(tf.cast(logits, tf.float32), message)
 
 
 def span_texts(characters, example_index, char_start, char_end):
@@ -47,11 +45,9 @@ def span_texts(characters, example_index, char_start, char_end):
   `characters` are the contexts' code points, ragged int32 [examples,
   (characters)]; the columns are int32 [spans].
   """
-  row_start = tf.gather(characters.row_starts(), example_index)  # [spans]
-  positions = tf.ragged.range(
-    row_start + tf.cast(char_start, tf.int64),
-    row_start + tf.cast(char_end, tf.int64),
-  )  # [spans, (characters)]
+  row = tf.gather(characters.row_starts(), example_index)  # [spans]
+  starts, ends = (row + tf.cast(x, tf.int64) for x in (char_start, char_end))
+  positions = tf.ragged.range(starts, ends)  # [spans, (characters)]
   points = tf.gather(characters.flat_values, positions.flat_values)
   return tf.strings.unicode_encode(positions.with_flat_values(points), "UTF-8")
 

@@ -112,7 +112,14 @@ class BioDecoder(AnswerDecoder):
       tags = tf.where(has_span, greedy, tags)
     log_p = tf.nn.log_softmax(tokens.tag_logits)
     spans = _spans(tokens, tags, log_p)
-    is_kept = self._is_kept(spans, null_odds, num_examples)
+    is_kept = spans["score"] >= self.options.threshold
+    example = spans["example_index"]
+    if self.options.version_2_with_negative:
+      is_answered = null_odds <= self.options.null_score_diff_threshold
+      is_kept &= tf.gather(is_answered, example)
+    else:  # The best span is an answer, however low its score.
+      best = tf.math.unsorted_segment_max(spans["score"], example, num_examples)
+      is_kept |= spans["score"] == tf.gather(best, example)
     spans = {name: tf.boolean_mask(x, is_kept) for name, x in spans.items()}
     columns = _columns(spans, characters, num_examples)
     is_answerable = columns["span_count"] > 0
@@ -121,16 +128,6 @@ class BioDecoder(AnswerDecoder):
     probability = tf.where(is_answerable, columns["probability"], p_all_o)
     columns |= {"probability": probability, "null_odds": null_odds}
     return {**columns, "is_answerable": is_answerable}
-
-  def _is_kept(self, spans, null_odds, num_examples):
-    """Which spans belong to an answer, bool [spans]."""
-    is_sure = spans["score"] >= self.options.threshold
-    example = spans["example_index"]
-    if self.options.version_2_with_negative:
-      is_answered = null_odds <= self.options.null_score_diff_threshold
-      return is_sure & tf.gather(is_answered, example)
-    best = tf.math.unsorted_segment_max(spans["score"], example, num_examples)
-    return is_sure | (spans["score"] == tf.gather(best, example))
 
 
 class PassageTokens(NamedTuple):
@@ -211,11 +208,9 @@ def best_span_path(tokens):
   def backward(state, came_from):
     return tf.gather(came_from, state, batch_dims=1)
 
-  first = tf.constant([0.0] + [_NEVER] * _AFTER, tf.float64)
-  start = (
-    tf.tile(first[tf.newaxis], [num_examples, 1]),
-    tf.zeros([num_examples, len(_STATE_TAGS)], tf.int32),
-  )
+  first = tf.constant([[0.0] + [_NEVER] * _AFTER], tf.float64)
+  first = tf.tile(first, [num_examples, 1])
+  start = first, tf.zeros_like(first, tf.int32)
   scores, came_from = tf.scan(forward, emissions, start)
   # The last column is padding: a labelling with a span ends after its span.
   last = tf.fill([num_examples], _AFTER)
