@@ -107,7 +107,7 @@ def test_all_that_answers_uses_what_was_fitted(calibrated, capsys):
   extractor = SpanExtractor.from_preset(model)
   expected = {p.qas_id: p for p in extractor.predictions(examples)}
   shutil.copytree(model, folder / "out" / "model", dirs_exist_ok=True)
-  succeeds(
+  succeeds_here(
     *("bert_span.run_squad", "--do_predict", "--write_logits"),
     *("--max_seq_length=32", "--doc_stride=8", "--max_query_length=8"),
     *("--version_2_with_negative", f"--predict_file={questions}"),
@@ -123,21 +123,18 @@ def test_all_that_answers_uses_what_was_fitted(calibrated, capsys):
     texts = read(folder / output / "predictions.json")
     for qas_id, prediction in expected.items():
       assert texts[qas_id] == prediction.text
-      np.testing.assert_allclose(
-        [entry["probability"] for entry in n_best[qas_id]],
-        [entry.probability for entry in prediction.n_best],
-        atol=1e-5,
-      )
+      found = [entry["probability"] for entry in n_best[qas_id]]
+      probabilities = [entry.probability for entry in prediction.n_best]
+      np.testing.assert_allclose(found, probabilities, atol=1e-5)
   example = examples[1]
   question, context = example.question, example.context
   layout = ask.AnswerLayout(is_json=True)
   ask.ask(str(model), context, [question], layout=layout)
   asked = json.loads(capsys.readouterr().out)["probability"]
-  served = ask_served(ServedModel(extractor), [question], [context])[
-    "probability"
-  ]
+  served = ask_served(ServedModel(extractor), [question], [context])
   right = expected[example.qas_id].probability
-  assert [asked, *served] == pytest.approx([right] * 2, abs=1e-5)
+  found = [asked, *served["probability"]]
+  assert found == pytest.approx([right] * 2, abs=1e-5)
   plain = shared_extractor(version_2=True).answer(question, context)
   assert abs(plain.probability - right) > 1e-3
 

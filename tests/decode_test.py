@@ -1,4 +1,4 @@
-"""bert_span.decode and its job, on golden logits and on a tiny model."""
+"""bert_span.decode and its job, on the logits of a tiny model."""
 
 import json
 
@@ -17,38 +17,10 @@ from tiny_extractor import (
 from bert_span import WindowOptions
 from bert_span.answers.prediction_files import write_predictions
 from bert_span.answers.window_logits import LogitsWriter
-from bert_span.conformance_checks.decoding_runs import (
-  DecodingRun,
-  recorded_logits,
-)
-from bert_span.conformance_checks.golden_files import sample_goldens
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs.decode import decode_logits
 from bert_span.squad.reader import read_squad
-
-
-@pytest.mark.large
-@pytest.mark.parametrize("name", ["h", "j"])
-def test_golden_logits_give_the_golden_predictions(tmp_path, name):
-  """conformance_test compares a run's predictions with the original's."""
-  goldens = sample_goldens()
-  configuration = goldens.configurations[name]
-  run = DecodingRun(goldens, configuration, "peaky")
-  writer = LogitsWriter(SpanExtractor.logits)
-  for logits in recorded_logits(goldens, configuration, run.kind):
-    writer.add(logits)
-  sizes = configuration.options
-  (tmp_path / "logits.npz").write_bytes(writer.content(sizes.max_seq_length))
-  predictions = decode_logits(
-    goldens.path(configuration.file),
-    [tmp_path / "logits.npz"],
-    str(tmp_path / "out"),
-    run.options,
-    vocab_file=goldens.vocab_file,
-    window_options=sizes,
-  )
-  assert predictions == [found for _, found in run.predictions.values()]
 
 
 def _save(extractor, examples, folder, version_2):
@@ -59,9 +31,8 @@ def _save(extractor, examples, folder, version_2):
     writer.add(logits)
     predictions += extractor.decode(logits)
   (folder / "logits.npz").write_bytes(writer.content(32))
-  write_predictions(
-    folder / "expected", type(extractor), predictions, version_2
-  )
+  expected = folder / "expected"
+  write_predictions(expected, type(extractor), predictions, version_2)
 
 
 @pytest.fixture(scope="module")
@@ -155,9 +126,8 @@ def test_an_ensemble_averages_the_logits_of_each_window(
   ensemble = decode(logits, _changed(folder, tmp_path, reverse_and_raise))
   assert [p.text for p in ensemble] == [p.text for p in expected]
   # Start and end are each higher by the mean of 0 and 2.
-  assert [p.score for p in ensemble[:2]] == pytest.approx(
-    [p.score + 2 for p in expected[:2]], abs=1e-5
-  )
+  scores = [p.score + 2 for p in expected[:2]]
+  assert [p.score for p in ensemble[:2]] == pytest.approx(scores, abs=1e-5)
 
 
 def test_logits_of_other_windows_are_refused(folder, tmp_path, decode):

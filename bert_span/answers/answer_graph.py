@@ -28,23 +28,16 @@ def device_steps(options=None):
   if options.max_wordpieces_per_step:
     return options
   # A GPU gains from more at once, a processor does not.
-  has_gpu = bool(tf.config.list_physical_devices("GPU"))
-  return dataclasses.replace(
-    options, max_wordpieces_per_step=16384 if has_gpu else 1024
-  )
+  wordpieces = 16384 if tf.config.list_physical_devices("GPU") else 1024
+  return dataclasses.replace(options, max_wordpieces_per_step=wordpieces)
 
 
 class AnswerGraph:
   """Text, windows, encoder and decoder of a trained model as one function.
 
-  Answers follow the weights of the `Extractor` as training changes them. For
-  `on_windows` see `WindowSteps`.
-
-  Attributes:
-    model: `InferenceModel`, which holds all variables.
-    steps: `StepOptions` for this device.
-    encode: tf.function of input_ids, input_mask and segment_ids, int32
-      [windows, seq_length], to a tuple of the model's logits.
+  Answers follow the weights of the `Extractor` as training changes them. The
+  tf.function `encode` makes of input_ids, input_mask and segment_ids, int32
+  [windows, seq_length], a tuple of the model's logits.
   """
 
   def __init__(self, extractor, steps=None, on_windows=None):
@@ -63,7 +56,7 @@ class AnswerGraph:
     self._decoder = extractor.decoder_of(extractor.decoder_options)
     self._read_in_steps = WindowSteps(
       encode=self.encode,
-      logit_shapes=list(self._logits.values()),
+      logit_shapes=self._logits,
       sliding_windows=self._preprocessor.sliding_windows,
       options=self.steps,
       on_windows=on_windows,
@@ -96,26 +89,12 @@ class AnswerGraph:
   @tf.function(input_signature=_INPUTS, autograph=False)
   def window_logits(self, questions, contexts, max_windows):
     """The windows and their logits, two dicts."""
-    placed = self._place(questions, contexts)
+    placed, steps = self._place(questions, contexts), self._read_in_steps
     rows = tf.range(tf.size(placed.lengths))
     longest = tf.reduce_max(tf.concat([[1], placed.lengths], 0))
-    seq_length = self._read_in_steps.padded(longest)
-
-    def keep(windows, *logits):
-      missing = seq_length - tf.shape(windows["input_mask"])[1]
-      kept = zip(self._logits, logits, strict=True)
-      return {
-        "logits": {
-          "window": tf.range(tf.size(windows["example_index"])),
-          **{name: pad_logits(x, missing) for name, x in kept},
-        }
-      }
-
-    logits = self._read_in_steps(placed, rows, max_windows, keep)["logits"]
-    del logits["window"]
-    windows = self._preprocessor.sliding_windows.tables(
-      placed, rows, seq_length
-    )
+    seq_length = steps.padded(longest)
+    logits = steps.logits(placed, rows, max_windows, seq_length)
+    windows = steps.sliding_windows.tables(placed, rows, seq_length)
     return {name: windows[name] for name in _KEPT_COLUMNS}, logits
 
   def _place(self, questions, contexts):
@@ -148,7 +127,7 @@ class WindowSteps:
   """
 
   encode: Callable
-  logit_shapes: list  # after [windows, seq_length]
+  logit_shapes: dict  # name -> shape after [windows, seq_length]
   sliding_windows: SlidingWindows
   options: StepOptions  # of `device_steps`
   # Called after each step with the windows read so far and all windows; such a
@@ -156,17 +135,14 @@ class WindowSteps:
   on_windows: Callable | None = None
 
   def __call__(self, placed, rows, max_windows, read):
-    """What `read` keeps of windows, in their order.
+    """What `read` keeps of windows, a dict of parts as of `SpanDecoder.read`.
 
     rows, int32 [rows], are the windows of `PlacedWindows` to read, max_windows
-    of them in a step at most. read returns a dict of parts as
-    `SpanDecoder.read`; in the result "window" is the row in `placed`.
+    of them in a step at most. In the result "window" is the row in `placed`.
     """
-    order = tf.argsort(
-      tf.gather(placed.lengths, rows), direction="DESCENDING", stable=True
-    )
-    rows = tf.gather(rows, order)
     lengths = tf.gather(placed.lengths, rows)
+    order = tf.argsort(lengths, direction="DESCENDING", stable=True)
+    rows, lengths = tf.gather(rows, order), tf.gather(lengths, order)
 
     def run_step(step, first, arrays):
       seq_length = self.padded(lengths[first])
@@ -186,10 +162,9 @@ class WindowSteps:
       name: tf.zeros([0] * len(spec.shape), spec.dtype)
       for name, spec in WINDOW_SPECS.items()
     }
-    nothing = read(
-      no_windows, *(tf.zeros([0, 0, *shape]) for shape in self.logit_shapes)
-    )
-    start = tf.nest.map_structure(_array_of, nothing)
+    shapes = self.logit_shapes.values()
+    no_logits = (tf.zeros([0, 0, *shape]) for shape in shapes)
+    start = tf.nest.map_structure(_array_of, read(no_windows, *no_logits))
     *_, parts = tf.while_loop(
       lambda step, first, arrays: first < tf.size(rows),
       run_step,
@@ -202,6 +177,21 @@ class WindowSteps:
       order = tf.argsort(part["window"], stable=True)
       parts[name] = {n: tf.gather(values, order) for n, values in part.items()}
     return parts
+
+  def logits(self, placed, rows, max_windows, seq_length):
+    """The logits of windows by name, in their order, padded to seq_length."""
+
+    def keep(windows, *logits):
+      missing = seq_length - tf.shape(windows["input_mask"])[1]
+      kept = {"window": tf.range(tf.size(windows["example_index"]))}
+      for name, x in zip(self.logit_shapes, logits, strict=True):
+        paddings = [[0, 0], [0, missing], *[[0, 0]] * (x.shape.rank - 2)]
+        kept[name] = tf.pad(x, paddings, constant_values=NO_LOGIT)
+      return {"logits": kept}
+
+    logits = self(placed, rows, max_windows, keep)["logits"]
+    del logits["window"]
+    return logits
 
   def padded(self, length):
     """WordPieces that windows of this length or less are padded to."""
@@ -230,22 +220,13 @@ class WindowSteps:
     }
 
 
-def pad_logits(logits, missing):
-  """Logits [windows, length, ..] with so many more positions of NO_LOGIT."""
-  paddings = [[0, 0], [0, missing], *[[0, 0]] * (logits.shape.rank - 2)]
-  return tf.pad(logits, paddings, constant_values=NO_LOGIT)
-
-
 def _to_power_of_two(values):
-  """Repeats the first row until the number of rows is a power of two.
-
-  A compiled encoder is compiled again for each number of rows.
-  """
+  """Repeats rows until their number is a power of two."""
+  # A compiled encoder is compiled again for each number of rows.
   num_rows = tf.shape(values)[0]
   powers = tf.constant([2**i for i in range(31)])
   wanted = tf.reduce_min(tf.boolean_mask(powers, powers >= num_rows))
-  repeated = tf.repeat(values[:1], wanted - num_rows, axis=0)
-  return tf.concat([values, repeated], axis=0)
+  return tf.gather(values, tf.range(wanted) % num_rows)
 
 
 def _array_of(part):

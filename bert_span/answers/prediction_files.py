@@ -50,9 +50,9 @@ def write_predictions(
 
   They are run_squad's, with char_start and char_end in n-best entries. Of a
   B/I/O head span_predictions.json has all spans, and predictions.json the best
-  one, so that SQuAD's evaluators read it. `write_files` replaces or removes the
-  files of an earlier run as a set. `others` are the contents of more files, by
-  name. no_span="original" gives the answers of `as_original_without_span`.
+  one, so that SQuAD's evaluators read it. Files of an earlier run are replaced
+  or removed as a set. `others` are the contents of more files, by name.
+  no_span="original" gives the answers of `as_original_without_span`.
   """
   if no_span == "original":
     predictions = as_original_without_span(predictions, version_2_with_negative)
@@ -77,30 +77,22 @@ def write_predictions(
 
 
 def json_entry(entry):
-  """An n-best entry with run_squad's keys in its order, then our offsets."""
-  return {
-    "text": entry.text,
-    "probability": entry.probability,
-    "start_logit": entry.start_logit,
-    "end_logit": entry.end_logit,
-    **json_offsets(entry),
-  }
+  """An n-best entry with run_squad's keys in its order, then our offsets.
 
-
-def json_offsets(span):
-  """char_start and char_end of a span; None for "no answer"."""
-  names = ("char_start", "char_end")
-  if span.char_end <= span.char_start:
-    return dict.fromkeys(names)
-  return {name: getattr(span, name) for name in names}
+  "No answer" has None for its offsets.
+  """
+  names = ("text", "probability", "start_logit", "end_logit")
+  result = {name: getattr(entry, name) for name in names}
+  is_span = entry.char_end > entry.char_start
+  for name in ("char_start", "char_end"):
+    result[name] = getattr(entry, name) if is_span else None
+  return result
 
 
 def read_predictions(path):
   """The dict of a predictions.json, local or remote: question ids to texts.
 
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: it is not such a file; the message names file and question.
+  OSError if the file cannot be read, ValueError if it is not such a file.
   """
   return _read(
     path,
@@ -120,10 +112,7 @@ def read_na_probs(path):
 
 
 def read_n_best(path):
-  """Reads an nbest_predictions.json, ours or the original's.
-
-  Returns a dict of question ids to tuples of `ListedAnswer`.
-  """
+  """Tuples of `ListedAnswer` of an nbest_predictions.json, by question id."""
   return _read(
     path,
     _n_best_list,
@@ -134,11 +123,10 @@ def read_n_best(path):
 
 
 def read_span_predictions(path):
-  """Reads a span_predictions.json or a predictions.json.
+  """The lists of texts of a span_predictions.json by question id.
 
   A value in the file is a list of texts (as for MultiSpanQA's evaluator) or of
-  objects with the key "text", or one text. "" is no answer, like []. Returns a
-  dict of question ids to lists of str.
+  objects with the key "text", or one text. "" is no answer, like [].
   """
   return _read(
     path,
@@ -189,20 +177,16 @@ def _listed_answer(entry):
   values = entry if isinstance(entry, dict) else {}
   text, probability, start, end = map(values.get, ListedAnswer._fields)
   has_offsets = is_kind(start, int) and is_kind(end, int) and 0 <= start <= end
+  fits = isinstance(text, str) and (has_offsets or start is end is None)
   # Sums of float32 exponentials may exceed 1 by a rounding.
-  is_probability = _is_number(probability, -1e-6, 1 + 1e-6)
-  if not (isinstance(text, str) and is_probability):
-    return None
-  if not (has_offsets or start is end is None):
+  if not (fits and _is_number(probability, -1e-6, 1 + 1e-6)):
     return None
   return ListedAnswer(text, float(min(max(probability, 0), 1)), start, end)
 
 
 def _span_texts(value):
   spans = value if isinstance(value, list) else [value]
-  texts = [
-    span.get("text") if isinstance(span, dict) else span for span in spans
-  ]
+  texts = [x.get("text") if isinstance(x, dict) else x for x in spans]
   if not all(isinstance(text, str) for text in texts):
     return None
   return [text for text in texts if text]

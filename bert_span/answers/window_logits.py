@@ -65,31 +65,25 @@ class WindowDecoder:
     self._kind = kind
     decoder = kind.decoder_of(options)
 
+    # Tracing takes seconds: once for batches of any size.
+    shapes = kind.logits.values()
+    specs = (tf.TensorSpec([*_ROWS, *shape], tf.float32) for shape in shapes)
+    signature = (tf.TensorSpec([None], tf.string), WINDOW_SPECS, *specs)
+
+    @tf.function(input_signature=signature, autograph=False)
     def decode(contexts, windows, *logits):
       outputs = decoder.answers(contexts, decoder.read(windows, *logits))
       # The graph drops what is not asked for, such as n-best texts.
       return {name: outputs[name] for name in kind.prediction_columns}
 
-    shapes = kind.logits.values()
-    # Tracing takes seconds: once for batches of any size.
-    signature = (
-      tf.TensorSpec([None], tf.string),
-      WINDOW_SPECS,
-      *(tf.TensorSpec([*_ROWS, *shape], tf.float32) for shape in shapes),
-    )
-    self._decode = tf.function(
-      decode, input_signature=signature, autograph=False
-    )
+    self._decode = decode
 
   def __call__(self, logits):
     contexts = example_arrays(logits.examples)["context"]
     # As they are: tf.constant would copy them, twice.
     windows = {name: logits.windows[name] for name in WINDOW_SPECS}
-    outputs = self._decode(
-      tf.constant(contexts, tf.string),
-      windows,
-      *(logits.logits[name] for name in self._kind.logits),
-    )
+    scores = (logits.logits[name] for name in self._kind.logits)
+    outputs = self._decode(tf.constant(contexts, tf.string), windows, *scores)
     return self._kind.predictions_of(logits.examples, outputs)
 
 
@@ -129,20 +123,18 @@ class LogitsWriter:
 
 
 class SavedLogits:
-  """The logits of a file, which is checked as it is read.
+  """The logits of a file; ValueError if it is damaged, or OSError.
 
   The attribute `logits` is a dict of name to float32 [windows, max_seq_length,
-  ..]. OSError if the file cannot be read, ValueError if it is damaged.
+  ..].
   """
 
   def __init__(self, path, shapes):
     self._path = os.fspath(path)
     arrays = _load_arrays(self._path, shapes)
-    ids, indexes = arrays.pop("qas_id"), arrays.pop("doc_span_index")
-    self.logits = {
-      n: x.astype(np.float32, copy=False) for n, x in arrays.items()
-    }
-    keys = list(zip(map(_key_id, ids.tolist()), indexes.tolist(), strict=True))
+    ids = map(_key_id, arrays.pop("qas_id").tolist())
+    keys = list(zip(ids, arrays.pop("doc_span_index").tolist(), strict=True))
+    self.logits = {n: np.asarray(x, np.float32) for n, x in arrays.items()}
     self._row_of = {key: row for row, key in enumerate(keys)}
     self._used = np.zeros(len(keys), bool)
     for row, key in enumerate(keys):
@@ -155,8 +147,7 @@ class SavedLogits:
   def take(self, examples, windows):
     """The dict of logits of some windows of examples, in their order.
 
-    The windows are a dict of arrays padded to max_seq_length. ValueError if one
-    is not in the file, or has another length there.
+    ValueError if one is not in the file, or has another length there.
     """
     is_token = np.asarray(windows["input_mask"]) > 0  # [windows, length]
     saved_length = next(iter(self.logits.values())).shape[1]
@@ -207,10 +198,6 @@ def _load_arrays(path, shapes):
   content = io.BytesIO(read_bytes(path))
   try:
     with np.load(content, allow_pickle=False) as file:
-      missing = [name for name in names if name not in file.files]
-      if missing:
-        held = ", ".join(file.files) or "nothing"
-        raise ValueError(f"it lacks {', '.join(missing)} and holds {held}")
       arrays = {name: file[name] for name in names}
     arrays["qas_id"].tolist()  # Fails for what is no code point.
     windows = arrays["qas_id"].shape[:1]

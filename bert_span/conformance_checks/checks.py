@@ -1,6 +1,6 @@
 """The checks of the conformance report, and the report as text."""
 
-import os
+import pathlib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -48,9 +48,7 @@ CHECKS = (
   Check(9, "A fine-tuning run", compare_fine_tuning, "fine_tuning"),
 )
 # Rows of what the original does, what is done here, the flag that changes it.
-DIFFERENCES = read_json(
-  os.path.join(os.path.dirname(__file__), "differences.json")
-)
+DIFFERENCES = read_json(pathlib.Path(__file__).with_name("differences.json"))
 
 
 def passes(comparisons):
@@ -60,21 +58,17 @@ def passes(comparisons):
 def format_report(sources, results):
   """The report of (`Check`, list of `Comparison`) on sources, sentences."""
   rows = [("", "cases", "equal", "largest difference", "limit", "result")]
+  remarks = []
   for check, comparisons in results:
     title = f"{check.number}  {check.title}"
     rows.append((title, "", "", "", "", _result(passes(comparisons))))
     rows += [_row(comparison) for comparison in comparisons]
-  lines = [*sources, "", text_table(rows)]
-  for check, comparisons in results:
-    remarks = [
-      f"  FAILS {c.name}: {failure}"
-      for c in comparisons
-      for failure in c.failures
-    ]
-    remarks += [f"  {note}" for c in comparisons for note in c.notes]
-    if remarks:
-      lines += ["", f"Check {check.number}", *remarks]
-  lines += ["", "Deliberate differences from the original, and their flags"]
+    found = [f"FAILS {c.name}: {x}" for c in comparisons for x in c.failures]
+    found += [note for c in comparisons for note in c.notes]
+    if found:
+      remarks += ["", f"Check {check.number}", *(f"  {x}" for x in found)]
+  lines = [*sources, "", text_table(rows), *remarks, ""]
+  lines.append("Deliberate differences from the original, and their flags")
   lines += [f"  {theirs}: here {ours}; {f}" for theirs, ours, f in DIFFERENCES]
   return "\n".join(lines) + "\n"
 

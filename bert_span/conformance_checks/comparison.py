@@ -60,6 +60,8 @@ def is_text_of(text, context, entry):
 
 def reason_for(text, context, entry):
   """Why the original wrote another text than our span's; None if unknown."""
+  if not entry.text:
+    return None
   words = whole_words(context, entry)
   # It cannot align WordPieces and words at an [UNK], or a letter that becomes
   # two when its accent is stripped.

@@ -1,11 +1,21 @@
-"""Checks 5, 7 and 8: answers, n-best order and null odds from given logits."""
+"""Checks 5, 7 and 8: answers, n-best order and null odds from given logits.
+
+The logits that the original decoded are not stored, but drawn.
+"""
 
 import collections
+import dataclasses
+import functools
 import glob
 import hashlib
 import itertools
+import zlib
+
+import numpy as np
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
+from bert_span.answers.decoding.options import DecoderOptions
+from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.conformance_checks.comparison import (
   Comparison,
   is_text_of,
@@ -13,12 +23,18 @@ from bert_span.conformance_checks.comparison import (
   reason_for,
   whole_words,
 )
-from bert_span.conformance_checks.decoding_runs import (
-  KINDS,
-  decoding_runs,
-  recorded_logits,
-)
+from bert_span.conformance_checks.golden_files import Configuration, GoldenFiles
+from bert_span.data.window_batches import window_batches
+from bert_span.extractors.span_extractor import SpanExtractor
 
+_KINDS = ("random", "ties", "peaky")  # of logits
+# Options of the runs with peaky logits, by the ending of their files' names.
+_VARIANTS = {
+  "": {},
+  "_nbest5_maxlen8": {"n_best_size": 5, "max_answer_length": 8},
+  "_thr-3.0": {"null_score_diff_threshold": -3.0},
+  "_thr2.5": {"null_score_diff_threshold": 2.5},
+}
 _EMPTY = "empty"  # The original's answer if no span is possible.
 # Notes on edge cases; "quirk" is the number in the list of the original's.
 _EMPTY_WORD = (
@@ -42,7 +58,7 @@ def compare_decoding(goldens, configurations):
   for configuration in configurations:
     if not configuration.is_training:
       yield from _compare_logits(goldens, configuration)
-    for run in decoding_runs(goldens, [configuration]):
+    for run in _runs(goldens, [configuration]):
       if not run.variant:
         yield _compare_n_best(run)
         yield _compare_n_best_texts(run)
@@ -53,7 +69,7 @@ def compare_decoding(goldens, configurations):
 
 def compare_null_odds(goldens, configurations):
   """Compares the null odds of those whose questions may be unanswerable."""
-  for run in decoding_runs(goldens, configurations):
+  for run in _runs(goldens, configurations):
     if run.configuration.version_2 and not run.variant:
       comparison = Comparison(f"Null odds {run.title}", _ODDS_LIMIT)
       predictions = run.predictions
@@ -69,18 +85,13 @@ def _compare_logits(goldens, configuration):
   # No hashes are stored for f, whose windows were numbered in another file.
   name = configuration.name
   comparison = Comparison(f"Logits {name} as given to the original")
-  for kind in KINDS:
-    ours = {
-      (batch.examples[example].qas_id, index): pair
-      for batch in recorded_logits(goldens, configuration, kind)
-      for example, index, *pair in zip(
-        batch.windows["example_index"],
-        batch.windows["doc_span_index"].tolist(),
-        batch.logits["start_logits"],
-        batch.logits["end_logits"],
-        strict=True,
-      )
-    }
+  for kind in _KINDS:
+    ours = {}
+    for batch in _recorded_logits(goldens, configuration, kind):
+      ids = [batch.examples[i].qas_id for i in batch.windows["example_index"]]
+      keys = zip(ids, batch.windows["doc_span_index"].tolist(), strict=True)
+      pairs = zip(*batch.logits.values(), strict=True)
+      ours |= zip(keys, pairs, strict=True)
     rows = goldens.read(f"logits_check_{name}_{kind}.json.gz")
     for golden in rows["first50"]:
       key = golden["qas_id"], golden["doc_span_index"]
@@ -175,7 +186,8 @@ def _sha1(texts):
 
 def _compare_answers(run):
   comparison = Comparison(f"Answers {run.title}")
-  predictions, answers = run.predictions, run.answers
+  name = f"{run.prefix}_predictions{run.variant}.json.gz"
+  predictions, answers = run.predictions, run.goldens.read(name)
   reasons, empty = collections.Counter(), []
   for qas_id, text in answers.items():
     context, ours = predictions[qas_id]
@@ -204,11 +216,8 @@ def _compare_answers(run):
 
 
 def _max_other_texts(run, golden):
-  """Returns the number of texts that may differ.
-
-  Edge cases have no limit: they target run_squad's alignment.
-  """
-  if run.configuration.is_edge_case:
+  """Returns the number of texts that may differ."""
+  if run.configuration.is_edge_case:  # They target run_squad's alignment.
     return len(golden)
   return max(_MIN_OTHER_TEXTS, int(len(golden) * _MAX_OTHER_TEXTS))
 
@@ -232,3 +241,113 @@ def _add_quirk(comparison, run, sentence, qas_ids):
   if run.configuration.is_edge_case:
     note = sentence.format(", ".join(qas_ids))
     comparison.notes.append(f"{run.title}, {note}")
+
+
+@dataclasses.dataclass(frozen=True)
+class _DecodingRun:
+  """Logits of a kind, decoded with the options of a variant."""
+
+  goldens: GoldenFiles
+  configuration: Configuration
+  kind: str
+  variant: str = ""  # n-best lists and null odds were saved for this one only
+
+  @property
+  def prefix(self):
+    """The beginning of its files' names."""
+    return f"pred_{self.configuration.name}_{self.kind}"
+
+  @property
+  def title(self):
+    variant = self.variant.replace("_", ", ", 1)
+    return f"{self.configuration.name}, {self.kind}{variant}"
+
+  @property
+  def options(self):
+    options = DecoderOptions(**_VARIANTS[self.variant])
+    version_2 = self.configuration.version_2
+    return dataclasses.replace(options, version_2_with_negative=version_2)
+
+  @property
+  def crashed(self):
+    """Dict from the ids on which the original crashes to its exceptions."""
+    name = f"{self.prefix}{self.variant}_crashed.json"
+    return self.goldens.read(name) if self.goldens.has(name) else {}
+
+  # Several checks look at them.
+  @property
+  @functools.lru_cache(maxsize=16)  # noqa: B019 -- only so many
+  def predictions(self):
+    """Dict from question id to its passage and our `Prediction`."""
+    decode, predictions = _decoder(self.options), {}
+    for logits in _recorded_logits(self.goldens, self.configuration, self.kind):
+      for example, ours in zip(logits.examples, decode(logits), strict=True):
+        predictions[ours.qas_id] = example.context, ours
+    return predictions
+
+
+def _runs(goldens, configurations):
+  """Yields all `_DecodingRun`s of some configurations; training has none."""
+  for configuration in configurations:
+    if not configuration.is_training:
+      for kind in _KINDS:
+        yield _DecodingRun(goldens, configuration, kind)
+      for variant in list(_VARIANTS)[1:]:
+        if configuration.version_2 or "thr" not in variant:
+          yield _DecodingRun(goldens, configuration, "peaky", variant)
+
+
+# Several checks look at the same windows.
+@functools.lru_cache(maxsize=4)
+def _batches(goldens, configuration):
+  """The windows of a configuration, see `window_batches`."""
+  windows_of = goldens.preprocessor(configuration, pad_to_max=True).windows
+  return list(window_batches(goldens.examples(configuration), windows_of))
+
+
+# Each decoder is traced once.
+_decoder = functools.cache(functools.partial(WindowDecoder, SpanExtractor))
+
+
+# A kind has up to four variants.
+@functools.lru_cache(maxsize=len(_KINDS))
+def _recorded_logits(goldens, configuration, kind):
+  """Lists the `WindowLogits` of each batch."""
+  batches = []
+  for examples, windows in _batches(goldens, configuration):
+    pairs = [
+      _drawn_logits(kind, f"{examples[example].qas_id}/{index}", first, mask)
+      for example, index, first, mask in zip(
+        windows["example_index"],
+        windows["doc_span_index"],
+        windows["first_context_position"],
+        windows["input_mask"],
+        strict=True,
+      )
+    ]
+    starts, ends = np.float32(pairs).swapaxes(0, 1)  # [windows, seq_length]
+    logits = {"start_logits": starts, "end_logits": ends}
+    batches.append(WindowLogits(examples, windows, logits))
+  return batches
+
+
+def _drawn_logits(kind, key, first_context, input_mask):
+  """Start and end logits as tests/original/record_predictions.py draws them."""
+  key += "/peaky" if kind == "peaky" else ""
+  rng = np.random.RandomState(zlib.crc32(key.encode("utf-8")))
+  pair = rng.standard_normal([2, len(input_mask)]).astype(np.float32)
+  if kind == "random":
+    return pair * 4
+  if kind == "ties":
+    return np.round(pair * 4)
+  pair -= np.float32(5)
+  start, end = pair
+  last = int(np.sum(input_mask)) - 2
+  for _ in range(6):
+    at = first_context + int(rng.randint(0, last + 1 - first_context))
+    span_length = int(rng.randint(0, 12))
+    height = np.float32(rng.uniform(4, 12))
+    start[at] += height
+    end[min(at + span_length, last)] += height
+  pair[:, 0] += np.float32(rng.uniform(4, 14))
+  return pair

@@ -36,7 +36,6 @@ class Configuration:
 
   @property
   def is_edge_case(self):
-    """Whether its passages were written to be difficult."""
     return self.file.startswith("edge")
 
 
@@ -61,27 +60,24 @@ class GoldenFiles:
   @property
   def source(self):
     """A sentence: what wrote the outputs, and where they are."""
-    recorded = (
-      "google-research/bert run_squad (commit and versions not recorded)"
-    )
+    writer = "google-research/bert run_squad (commit and versions not recorded)"
     if self.has("source.json"):  # a string: repository, commit and versions
-      recorded = self.read("source.json")
+      writer = self.read("source.json")
     is_sample = os.path.samefile(self.folder, SAMPLE_GOLDENS)
     place = "that come with the package" if is_sample else f"in {self.folder}"
-    return f"The original: {recorded}; outputs {place}"
+    return f"The original: {writer}; outputs {place}"
 
   @functools.cached_property
   def configurations(self):
     fields = ("name", "file", "is_training", "version_2")
     lengths = ("max_seq_length", "doc_stride", "max_query_length")
-    return {
-      row["name"]: Configuration(
-        *(row[field] for field in fields),
-        WindowOptions(*(row[length] for length in lengths)),
-        row.get("is_part", False),
-      )
-      for row in self.plan["configurations"]
-    }
+    configurations = {}
+    for row in self.plan["configurations"]:
+      values = [row[field] for field in fields]
+      options = WindowOptions(*(row[length] for length in lengths))
+      is_part = row.get("is_part", False)
+      configurations[row["name"]] = Configuration(*values, options, is_part)
+    return configurations
 
   @property
   def ordinary(self):
@@ -133,10 +129,9 @@ class GoldenFiles:
 
   def examples(self, configuration):
     """All examples of a configuration, or those that it trains on."""
-    file = self.squad_file(configuration.file)
-    if configuration.is_training:
-      return training_examples(file, configuration.version_2)
-    return prediction_examples(file, configuration.version_2)
+    is_training = configuration.is_training
+    choose = training_examples if is_training else prediction_examples
+    return choose(self.squad_file(configuration.file), configuration.version_2)
 
   def preprocessor(self, configuration, pad_to_max=False):
     return SpanPreprocessor(
@@ -145,9 +140,7 @@ class GoldenFiles:
 
 
 def sample_goldens():
-  vocabulary = "pretrained/minilm_squad/assets/tokenizer/vocabulary.txt"
-  return GoldenFiles(
-    SAMPLE_GOLDENS,
-    os.path.dirname(SAMPLE_GOLDENS),
-    os.path.join(_PACKAGE, vocabulary),
-  )
+  name = "pretrained/minilm_squad/assets/tokenizer/vocabulary.txt"
+  vocabulary = os.path.join(_PACKAGE, name)
+  data_folder = os.path.dirname(SAMPLE_GOLDENS)
+  return GoldenFiles(SAMPLE_GOLDENS, data_folder, vocabulary)

@@ -9,11 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.conformance_checks.comparison import (
-  Comparison,
-  is_text_of,
-  one_blank,
-)
+from bert_span.conformance_checks.comparison import Comparison, is_text_of
 from bert_span.data.labelled_windows import label_windows
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -22,12 +18,7 @@ from bert_span.modeling.encoder import build_encoder, read_bert_config
 from bert_span.modeling.heads import SpanHead, assign_head
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.modeling.losses import SpanLoss
-from bert_span.presets.encoder_weights import (
-  LoadedPreset,
-  load_tf1_checkpoint,
-  original_tensors,
-  original_weights,
-)
+from bert_span.presets import encoder_weights
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.optimizer import BertAdamW, is_decayed
 from bert_span.training.options import TrainOptions
@@ -88,13 +79,13 @@ def compare_fine_tuning(goldens):
   plan = goldens.plan["fine_tuning"]
   golden = goldens.arrays("fine_tuning.npz")
   configuration = goldens.configurations[plan["training"]]
-  examples = goldens.examples(configuration)
-  preprocessor = goldens.preprocessor(configuration)
-  windows = label_windows(examples, preprocessor).windows
+  windows = label_windows(
+    goldens.examples(configuration), goldens.preprocessor(configuration)
+  ).windows
   length = configuration.options.max_seq_length
   windows = windows.batch(np.arange(len(windows)), length)
-  peak, steps = plan["learning_rate"], plan["num_train_steps"]
-  warmup = plan["num_warmup_steps"]
+  schedule = ("learning_rate", "num_train_steps", "num_warmup_steps")
+  peak, steps, warmup = (plan[name] for name in schedule)
   # As recorded, with one thread: the warm-up reads the step count after its
   # increment and the decay reads it before, a race in the original.
   rates = [
@@ -133,10 +124,9 @@ def _compare_forward(goldens):
     "sequence_output_every16": encoded["sequence_output"][:, ::16],
     "pooled_output": encoded["pooled_output"],
   }
-  answering = tf.function(InferenceModel(model), autograph=False)
   for title, outputs in (
     ("Model", states | model(inputs, training=False)),
-    ("Answering", answering(inputs)),
+    ("Answering", tf.function(InferenceModel(model), autograph=False)(inputs)),
   ):
     for name, values in outputs.items():
       comparison = Comparison(f"{title}: {name}", _LOGITS_LIMIT)
@@ -182,7 +172,8 @@ def _compare_losses(title, metrics, golden):
 def _compare_weights(title, limit, model, golden, prefix):
   """Compares the encoder's weights that were saved whole, under a prefix."""
   comparison = Comparison(title, limit)
-  for name, tensor in original_tensors(model.backbone).items():
+  tensors = encoder_weights.original_tensors(model.backbone)
+  for name, tensor in tensors.items():
     if prefix + name in golden:
       comparison.add_numbers(tensor, golden[prefix + name], name)
   return comparison
@@ -255,9 +246,7 @@ def _compare_answers(goldens, plan, model):
   predictions = extractor.predictions(examples)
   for example, ours in zip(examples, predictions, strict=True):
     text = golden[ours.qas_id]
-    same = one_blank(text) == one_blank(ours.text) or (
-      ours.text != "" and is_text_of(text, example.context, ours)
-    )
+    same = is_text_of(text, example.context, ours)
     comparison.add(same, f"{ours.qas_id}: {text!r}, here {ours.text!r}")
   return comparison
 
@@ -268,20 +257,19 @@ def _tiny_model(goldens):
   config = dataclasses.replace(config, dropout=0.0, attention_dropout=0.0)
   prefix = os.path.join(goldens.folder, "tiny_ckpt/bert_model.ckpt")
   if os.path.exists(f"{prefix}.index"):
-    return _model_of(load_tf1_checkpoint(config, prefix))
-  # Its weights were a function of their names.
-  backbone, names = build_encoder(config), original_weights(config)
-  for variable in backbone.weights:
-    name, shape = names[variable.path]
-    variable.assign(_weight(f"bert/{name}", shape).reshape(variable.shape))
-  kernel = _weight("cls/squad/output_weights", (2, config.hidden_dim))
-  head = {"kernel": kernel.T, "bias": _weight("cls/squad/output_bias", (2,))}
-  return _model_of(LoadedPreset(backbone, {"span_head": head}))
-
-
-def _model_of(loaded):
-  model = SpanExtractor(loaded.backbone, head=SpanHead())
-  assign_head(model.head, loaded.head_weights["span_head"])
+    loaded = encoder_weights.load_tf1_checkpoint(config, prefix)
+    backbone, head = loaded.backbone, loaded.head_weights["span_head"]
+  else:
+    # Its weights were a function of their names.
+    backbone = build_encoder(config)
+    names = encoder_weights.original_weights(config)
+    for variable in backbone.weights:
+      name, shape = names[variable.path]
+      variable.assign(_weight(f"bert/{name}", shape).reshape(variable.shape))
+    kernel = _weight("cls/squad/output_weights", (2, config.hidden_dim))
+    head = {"kernel": kernel.T, "bias": _weight("cls/squad/output_bias", (2,))}
+  model = SpanExtractor(backbone, head=SpanHead())
+  assign_head(model.head, head)
   return model
 
 

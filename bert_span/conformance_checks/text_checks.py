@@ -6,13 +6,7 @@ import re
 
 import numpy as np
 
-from bert_span.answers.scoring.squad_scores import (
-  answer_f1,
-  evaluate_squad1,
-  evaluate_squad2,
-  exact_match,
-  normalize_answer,
-)
+from bert_span.answers.scoring import squad_scores
 from bert_span.conformance_checks.comparison import Comparison
 from bert_span.data.answer_positions import NO_TOKEN
 from bert_span.data.window_batches import window_rows
@@ -28,8 +22,7 @@ _SPECIAL = ("[PAD]", UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN, "[MASK]")
 _WORD = re.compile("[^ \t\r\n\u202f]+")
 _SCORE_LIMIT = 1e-9
 _POSITIONS = ("start_position", "end_position")
-# Questions that training loses in the original. "Quirk" is the number in the
-# list of the original's quirks.
+# Questions that training loses by the original's numbered quirks.
 _DROPPED_TRAINED = (
   "quirk 1, 2: The original drops training questions whose answer holds "
   "white space that it reads in two ways, or follows leading blanks: {}. "
@@ -216,13 +209,16 @@ def _compare_lost(goldens, configuration):
 def compare_scores(goldens):
   normalized = Comparison("Normalized answers")
   for text, expected in goldens.read("normalize_answer.json"):
-    normalized.add(normalize_answer(text) == expected, f"{text[:60]!r}")
+    ours = squad_scores.normalize_answer(text)
+    normalized.add(ours == expected, f"{text[:60]!r}")
   yield normalized
   pairs = Comparison("Exact match and F1 of pairs", _SCORE_LIMIT)
   for prediction, gold, *originals in goldens.read("answer_pair_scores.json"):
-    exact = exact_match(prediction, gold)
-    f1, f1_version_2 = (answer_f1(prediction, gold, v) for v in (False, True))
-    ours = [exact, f1, exact, f1_version_2]
+    exact = squad_scores.exact_match(prediction, gold)
+    ours = [
+      *(exact, squad_scores.answer_f1(prediction, gold, version_2=False)),
+      *(exact, squad_scores.answer_f1(prediction, gold, version_2=True)),
+    ]
     pairs.add_numbers(ours, originals, f"{prediction!r}, {gold!r}")
   yield pairs
   yield _compare_evaluations(goldens)
@@ -230,9 +226,8 @@ def compare_scores(goldens):
 
 def _compare_evaluations(goldens):
   evaluations = goldens.read("eval_results.json")
-  comparison = Comparison(
-    f"Scores of {len(evaluations)} evaluations", _SCORE_LIMIT
-  )
+  title = f"Scores of {len(evaluations)} evaluations"
+  comparison = Comparison(title, _SCORE_LIMIT)
   examples1, examples2 = (
     goldens.squad_file(goldens.plan["scores"][version]["file"]).examples
     for version in ("v1", "v2")
@@ -241,18 +236,16 @@ def _compare_evaluations(goldens):
     # "predictions.json.gz | v2.0 evaluator[, na-prob NAME][, threshold T]"
     file, evaluation = key.split(" | ")
     evaluator, *options = evaluation.split(", ")
-    predictions = goldens.read(file)
-    if evaluator == "v2.0 evaluator":
-      options = dict(option.split() for option in options)
-      arguments = {}
-      if "na-prob" in options:
-        name = f"{options['na-prob']}.json.gz"
-        arguments["na_probs"] = goldens.read(name)
-      if "threshold" in options:
-        arguments["na_prob_thresh"] = float(options["threshold"])
-      scores = evaluate_squad2(examples2, predictions, **arguments)
+    options = dict(option.split() for option in options)
+    predictions, arguments = goldens.read(file), {}
+    if "na-prob" in options:
+      arguments["na_probs"] = goldens.read(f"{options['na-prob']}.json.gz")
+    if "threshold" in options:
+      arguments["na_prob_thresh"] = float(options["threshold"])
+    if evaluator == "v1.1 evaluator":
+      scores = squad_scores.evaluate_squad1(examples1, predictions)
     else:
-      scores = evaluate_squad1(examples1, predictions)
+      scores = squad_scores.evaluate_squad2(examples2, predictions, **arguments)
     if list(scores) != list(expected):
       comparison.add(False, f"{key}: other metrics, or in another order")
       continue

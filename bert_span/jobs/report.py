@@ -7,7 +7,7 @@ from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.data.window_batches import window_batches
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.reporting import report_page
-from bert_span.reporting.question_results import first_texts, question_results
+from bert_span.reporting.question_results import question_results
 from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import write_text_atomically
 
@@ -17,7 +17,7 @@ def write_report(options, predict_file, window_options=None, verify=True):
   model, question_id = options.model, options.question_id
   squad_file, n_best = read_squad(predict_file), read_n_best(options.nbest_file)
   sources = {"Questions": predict_file, "n-best lists": options.nbest_file}
-  predictions = first_texts(n_best)
+  predictions = {qas_id: entries[0].text for qas_id, entries in n_best.items()}
   if options.predictions_file:
     sources["Predictions"] = options.predictions_file
     predictions = read_predictions(options.predictions_file)

@@ -25,19 +25,18 @@ def reliability_figure(bins_of):
   panels = figure.subplots(
     2, len(bins_of), squeeze=False, sharex=True, height_ratios=(4, 1)
   )  # [2, panels]
-  for (title, bins), (upper, lower) in zip(
-    bins_of.items(), panels.T, strict=True
-  ):
+  for title, upper, lower in zip(bins_of, *panels, strict=True):
+    bins = bins_of[title]
     upper.set_title(f"{title}: ECE {bins.calibration_error:.3f}")
     # A bin of equal confidences is a visible line.
     widths = np.maximum(bins.upper - bins.lower, 0.005)
-    used = bins.counts > 0
+    used = bins.count > 0
     accuracy = bins.accuracy[used]
     places = {"x": bins.lower[used], "width": widths[used], "align": "edge"}
     upper.bar(**places, height=accuracy, color=_BARS, edgecolor="white")
     upper.bar(
       **places,
-      height=bins.mean_confidence[used] - accuracy,
+      height=bins.confidence[used] - accuracy,
       bottom=accuracy,
       facecolor=(_GAP, 0.25),
       edgecolor=_GAP,
@@ -47,7 +46,7 @@ def reliability_figure(bins_of):
     upper.plot([0, 1], [0, 1], "--", **diagonal)
     upper.set(xlim=(0, 1), ylim=(0, 1))
     upper.legend(loc="upper left", fontsize="small")
-    share = bins.counts / max(bins.counts.sum(), 1)
+    share = bins.count / max(bins.count.sum(), 1)
     lower.bar(bins.lower, share, widths, align="edge", color=_BARS)
     most = max(np.max(share, initial=0), 0.01)
     lower.set(ylim=(0, most), xlabel="confidence")
@@ -62,12 +61,9 @@ def risk_coverage_figure(curve_of):
   axes = figure.subplots()
   for name, curve in curve_of.items():
     # Steps up to each point: the area below the line is the reported area.
-    axes.step(
-      np.concatenate([[0.0], curve.coverage]),
-      np.concatenate([curve.risk[:1], curve.risk]),
-      where="pre",
-      label=f"{name}: area {curve.area:.3f}",
-    )
+    coverage, risk = [0.0, *curve.coverage], [curve.risk[0], *curve.risk]
+    label = f"{name}: area {curve.area:.3f}"
+    axes.step(coverage, risk, where="pre", label=label)
   axes.set(
     xlim=(0, 1),
     ylim=(0, None),

@@ -39,10 +39,14 @@ def marked_segments(context, gold, predicted, num_characters=500):
   answer, and of either end of an answer longer than twice that.
   """
   offsets = {0, len(context)}.union(*gold, *predicted)
-  pieces = [
-    (context[start:end], _mark(gold, predicted, start))
-    for start, end in itertools.pairwise(sorted(offsets))
-  ]
+  pieces = []
+  for start, end in itertools.pairwise(sorted(offsets)):
+    is_gold, is_predicted = (
+      any(span_start <= start < span_end for span_start, span_end in spans)
+      for spans in (gold, predicted)
+    )
+    mark = (("", "model"), ("annotators", "both"))[is_gold][is_predicted]
+    pieces.append((context[start:end], mark))
   segments = [
     Segment("".join(text for text, _ in group), mark)
     for mark, group in itertools.groupby(pieces, key=lambda piece: piece[1])
@@ -57,15 +61,6 @@ def marked_segments(context, gold, predicted, num_characters=500):
   return shown
 
 
-def _mark(gold, predicted, offset):
-  """Who marked a character, indexed by annotators, then by model."""
-  is_gold, is_predicted = (
-    any(start <= offset < end for start, end in spans)
-    for spans in (gold, predicted)
-  )
-  return (("", "model"), ("annotators", "both"))[is_gold][is_predicted]
-
-
 def _shortened(segment, head, tail):
   """The segment without its middle, if it is longer than head and tail."""
   text, mark, _ = segment
@@ -75,12 +70,8 @@ def _shortened(segment, head, tail):
   start = text.rfind(" ", max(0, head - 30), head) + 1 or head
   end = text.find(" ", len(text) - tail, len(text) - tail + 30)
   end = len(text) - tail if end < 0 else end
-  segments = (
-    Segment(text[:start], mark),
-    Segment("", mark, end - start),
-    Segment(text[end:], mark),
-  )
-  return [s for s in segments if s.text or s.left_out]
+  shown = (text[:start], 0), ("", end - start), (text[end:], 0)
+  return [Segment(kept, mark, n) for kept, n in shown if kept or n]
 
 
 def marked_passage(context, spans, marks=("[[", "]]"), num_characters=200):

@@ -27,8 +27,6 @@ _MANY_WINDOWS = 5  # and more are one group
 
 @dataclasses.dataclass(frozen=True)
 class QuestionResult:
-  """A question with its prediction and score."""
-
   example: SquadExample
   prediction: str | None  # "" is no answer; None, no prediction, counts 0
   exact: int  # 1 or 0
@@ -39,7 +37,6 @@ class QuestionResult:
 
   @property
   def has_answer(self):
-    """Whether annotators gave an answer."""
     return bool(self.example.answers)
 
 
@@ -67,11 +64,6 @@ def question_results(squad_file, n_best, predictions):
     more = (entry.probability, _span_of(entry, example), entries)
     results.append(QuestionResult(example, prediction, *scores, *more))
   return results
-
-
-def first_texts(n_best):
-  """Dict from question id to the text of the first entry of its list."""
-  return {qas_id: entries[0].text for qas_id, entries in n_best.items()}
 
 
 def _span_of(entry, example):
@@ -114,11 +106,9 @@ def group_scores(results, num_windows=None):
   if len(set(is_answerable)) > 1:
     tables["Answerable or not"] = _grouped(results, is_answerable, names[::-1])
   if num_windows is not None:
-    tables["Windows of the passage"] = _grouped(
-      results,
-      map(_windows_name, num_windows),
-      map(_windows_name, range(_MANY_WINDOWS + 1)),
-    )
+    sizes = [_windows_name(number) for number in range(_MANY_WINDOWS + 1)]
+    windows = map(_windows_name, num_windows)
+    tables["Windows of the passage"] = _grouped(results, windows, sizes)
   return tables
 
 
@@ -173,9 +163,8 @@ def no_answer_confusion(results):
   of the model and without; "precision" and "recall" are those of "no answer",
   None if undefined.
   """
-  counts = collections.Counter(
-    (result.has_answer, bool(result.prediction)) for result in results
-  )
+  pairs = ((result.has_answer, bool(result.prediction)) for result in results)
+  counts = collections.Counter(pairs)
   missed, refused = counts[True, False], counts[False, False]
   invented = counts[False, True]
   return {

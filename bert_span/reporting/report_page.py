@@ -14,19 +14,10 @@ import markupsafe
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.scoring.reliability import (
-  equal_width_bins,
-  risk_coverage,
-)
+from bert_span.answers.scoring import reliability
 from bert_span.answers.window_logits import NO_LOGIT
-from bert_span.reporting import calibration_plots
+from bert_span.reporting import calibration_plots, question_results
 from bert_span.reporting.passages import CONTROL, result_segments
-from bert_span.reporting.question_results import (
-  QuestionResult,
-  group_scores,
-  no_answer_confusion,
-  worst_errors,
-)
 from bert_span.storage.files import encodable
 
 _NO_ANSWER = "(no answer)"
@@ -81,11 +72,11 @@ class Report:
 
   sources: dict[str, str]  # name -> path of what was read
   version_2: bool  # whether questions may be unanswerable
-  results: list[QuestionResult]
+  results: list[question_results.QuestionResult]
   scores: dict  # official scores, in percent
   notes: list[str] = ()  # on problems of the SQuAD file
   num_windows: list[int] | None = None  # of each question
-  chosen: QuestionResult | None = None  # its tokens are shown
+  chosen: question_results.QuestionResult | None = None  # its tokens are shown
   windows: list[WindowProbabilities] = ()  # of the chosen question
 
 
@@ -104,19 +95,20 @@ def report_page(report, num_errors=50, max_bytes=5_000_000):
   template = _environment().get_template("report.html")
   script = _file("reporting/templates/report.js")
   digest = hashlib.sha256(script.encode("utf-8")).digest()
+  confusion = None
+  if report.version_2:
+    confusion = question_results.no_answer_confusion(results)
   values = {
     "report": report,
     "tiles": tiles,
-    "num_missing": sum(result.prediction is None for result in results),
-    "groups": group_scores(results, report.num_windows),
-    "confusion": no_answer_confusion(results) if report.version_2 else None,
+    "groups": question_results.group_scores(results, report.num_windows),
+    "confusion": confusion,
     "calibration": calibration,
-    "num_wrong": sum(not result.exact for result in results),
     "style": _file("web/base.css") + _file("reporting/templates/report.css"),
     "script": script,
     "script_hash": base64.b64encode(digest).decode(),
   }
-  errors = worst_errors(results, num_errors)
+  errors = question_results.worst_errors(results, num_errors)
   while True:
     text = template.render(values, errors=errors)
     size = len(text.encode("utf-8"))
@@ -137,25 +129,28 @@ def _calibration(results):
     return None
   probability = [result.probability for result in predicted]
   exact = [result.exact for result in predicted]
-  bins = equal_width_bins(probability, exact)
-  curve = risk_coverage(probability, exact)
-  reliability = calibration_plots.reliability_figure({"model": bins})
-  risk = calibration_plots.risk_coverage_figure({"model": curve})
+  bins = reliability.equal_width_bins(probability, exact)
+  curve = reliability.risk_coverage(probability, exact)
+  figures = (
+    calibration_plots.reliability_figure({"model": bins}),
+    calibration_plots.risk_coverage_figure({"model": curve}),
+  )
+  reliability_png, risk_png = map(calibration_plots.png_bytes, figures)
   # The first point at each coverage or beyond; sums of shares are rounded.
   points = np.searchsorted(curve.coverage, np.array(_COVERAGES) - 1e-9)
   return {
     "error": 100.0 * bins.calibration_error,
     "area": curve.area,
-    "reliability_png": _png_base64(reliability),
-    "risk_png": _png_base64(risk),
+    "reliability_png": base64.b64encode(reliability_png).decode(),
+    "risk_png": base64.b64encode(risk_png).decode(),
     "bins": [
       (
         f"{100 * bins.lower[i]:.1f} to {100 * bins.upper[i]:.1f} %",
-        int(bins.counts[i]),
-        100.0 * bins.mean_confidence[i],
+        int(bins.count[i]),
+        100.0 * bins.confidence[i],
         100.0 * bins.accuracy[i],
       )
-      for i in np.flatnonzero(bins.counts)
+      for i in np.flatnonzero(bins.count)
     ],
     "coverage": [
       (
@@ -166,10 +161,6 @@ def _calibration(results):
       for i in dict.fromkeys(points.tolist())
     ],
   }
-
-
-def _png_base64(figure):
-  return base64.b64encode(calibration_plots.png_bytes(figure)).decode()
 
 
 def _environment():
@@ -211,10 +202,10 @@ def _percent(share):
 def _annotators(result):
   """The distinct answers of the annotators, the first few."""
   texts = list(dict.fromkeys(answer.text for answer in result.example.answers))
-  shown = texts[:_NUM_ANNOTATORS]
-  if len(texts) > len(shown):
-    shown.append(f"and {len(texts) - len(shown)} more")
-  return shown or [_NO_ANSWER]
+  left_out = len(texts) - _NUM_ANNOTATORS
+  if left_out > 0:
+    texts[_NUM_ANNOTATORS:] = [f"and {left_out} more"]
+  return texts or [_NO_ANSWER]
 
 
 def _error_rows(errors):
@@ -234,12 +225,10 @@ def _error_rows(errors):
 def _token_rows(context, window):
   """Rows of (token, character, start and end in percent), the best first."""
   best = sorted(window.tokens, key=lambda token: -max(token[2:]))
-  start, end = window.null
-  rows = [("[CLS] (no answer)", None, 100.0 * start, 100.0 * end)]
-  for char_start, char_end, start, end in best[:_NUM_TOKENS]:
-    text = context[char_start:char_end]
-    rows.append((text, char_start, 100.0 * start, 100.0 * end))
-  return rows
+  rows = [("[CLS] (no answer)", None, *window.null)]
+  for char_start, char_end, *pair in best[:_NUM_TOKENS]:
+    rows.append((context[char_start:char_end], char_start, *pair))
+  return [(*token, 100.0 * start, 100.0 * end) for *token, start, end in rows]
 
 
 def _token_pieces(context, window):

@@ -42,12 +42,11 @@ def format_bio_scores(scores):
   names = {"exact_match": "exact match", "overlap": "partial match"}
   for name, label in names.items():
     rows.append([label, *(f"{scores[f'{name}_{r}']:.2f}" for r in ratios)])
-  lines = [
-    f"{label} {scores[name]:.4f}"
-    for name, label in _BIO_LINES.items()
-    if name in scores
-  ]
-  return "\n".join([text_table(rows), *lines])
+  lines = [text_table(rows)]
+  for name, label in _BIO_LINES.items():
+    if name in scores:
+      lines.append(f"{label} {scores[name]:.4f}")
+  return "\n".join(lines)
 
 
 def format_calibration(before, after):

@@ -34,12 +34,10 @@ def read_passages(pattern, text_field="text"):
   any folders.
   """
   paths = sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)))
-  passages = [
-    passage
-    for path in paths
-    for document, text in _documents(path, text_field)
-    for passage in cut_passages(document, text)
-  ]
+  passages = []
+  for path in paths:
+    for document, text in _documents(path, text_field):
+      passages += cut_passages(document, text)
   if not passages:
     raise ValueError(
       f"{pattern} matches {len(paths)} files and no text. Give a glob of .txt, "
@@ -97,7 +95,6 @@ def _html_text(html):
 
 
 def _line_text(line, text_field, place):
-  """The text in a line of a .jsonl file."""
   try:
     text = json.loads(line)[text_field]
   except (ValueError, KeyError, TypeError, RecursionError):

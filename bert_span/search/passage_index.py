@@ -21,10 +21,8 @@ class PassageIndex:
       index = PassageIndex(["The mill was built in 1895.", "A bridge fell."])
       index.search("When was the mill built?", 1)  # [0]
 
-  Args:
-    texts: list of str.
-    directory: keeps the index; if it already holds one of these texts, it is
-      read.
+  A directory keeps the index; if it already holds one of these texts, it is
+  read.
 
   Source: Robertson and Zaragoza 2009; the bm25s package.
   """
@@ -49,10 +47,7 @@ class PassageIndex:
         write_json_atomically(os.path.join(unfinished, _TEXTS_FILE), stored)
 
   def search(self, question, top_k):
-    """The numbers of the top_k best passages, best first, as a list.
-
-    A passage that shares no word with the question is not among them.
-    """
+    """The numbers of the best passages that share a word with the question."""
     numbers, scores = self._index.retrieve(
       _words([question]), k=min(top_k, self._size), show_progress=False
     )
@@ -61,9 +56,9 @@ class PassageIndex:
 
 def _read_stored(directory):
   """Returns the fingerprint of the indexed texts; None without an index."""
+  path = os.path.join(directory, _TEXTS_FILE)
   if not os.path.isdir(directory) or not os.listdir(directory):
     return None
-  path = os.path.join(directory, _TEXTS_FILE)
   if not os.path.exists(path):
     raise ValueError(
       f"{directory} is no index of passages: it has no {_TEXTS_FILE}. Name a "

@@ -5,16 +5,12 @@ import pytest
 import tensorflow as tf
 
 from bert_span import SlidingWindows, WindowOptions
-from bert_span.answers.answer_graph import (
-  WindowSteps,
-  device_steps,
-  pad_logits,
-)
+from bert_span.answers.answer_graph import WindowSteps, device_steps
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.text.tokenizer import Tokens
 
-_SHAPES = [(), (2,)]  # one logit a position, and two
+_SHAPES = {"single": (), "pair": (2,)}  # one logit a position, and two
 _MAX_LENGTH = 75
 
 
@@ -32,9 +28,8 @@ class _Encoder:
 
 
 def _sliding_windows(fixed_length=False):
-  return SlidingWindows(
-    WindowOptions(_MAX_LENGTH, 8, 2), 101, 102, pad_to_max=fixed_length
-  )
+  options = WindowOptions(_MAX_LENGTH, 8, 2)
+  return SlidingWindows(options, 101, 102, pad_to_max=fixed_length)
 
 
 def _placed(lengths):
@@ -43,33 +38,6 @@ def _placed(lengths):
   ids = tf.ragged.range(starts, starts + lengths - 4)
   questions = tf.ragged.range(7 * tf.ones_like(starts), 8)
   return _sliding_windows().place(questions, Tokens(ids, ids, ids + 1))
-
-
-def _read(encode, placed, options, fixed_length):
-  """The logits of all windows, [windows, _MAX_LENGTH], in their order."""
-
-  def keep(windows, *logits):
-    missing = _MAX_LENGTH - tf.shape(windows["input_mask"])[1]
-    return {
-      "logits": {
-        "window": tf.range(tf.shape(windows["input_mask"])[0]),
-        **{str(i): pad_logits(x, missing) for i, x in enumerate(logits)},
-      }
-    }
-
-  steps = WindowSteps(
-    encode, _SHAPES, _sliding_windows(fixed_length), device_steps(options)
-  )
-  rows = tf.range(tf.size(placed.lengths))
-  kept = steps(placed, rows, options.max_windows_per_step, keep)["logits"]
-  np.testing.assert_array_equal(kept["window"], rows)
-  return [kept[str(i)].numpy() for i in range(len(_SHAPES))]
-
-
-def _whole(placed):
-  """All windows, padded to _MAX_LENGTH."""
-  windows = _sliding_windows(fixed_length=True).all_tables(placed)
-  return windows["input_ids"].numpy(), windows["input_mask"].numpy() == 1
 
 
 @pytest.mark.parametrize(
@@ -98,10 +66,15 @@ def _whole(placed):
 )
 def test_steps_and_their_logits(lengths, options, fixed_length, shapes):
   encoder, placed = _Encoder(), _placed(lengths)
-  single, pairs = _read(encoder, placed, StepOptions(**options), fixed_length)
+  options = device_steps(StepOptions(**options))
+  steps = WindowSteps(encoder, _SHAPES, _sliding_windows(fixed_length), options)
+  rows = tf.range(tf.size(placed.lengths))
+  most = options.max_windows_per_step
+  single, pairs = steps.logits(placed, rows, most, _MAX_LENGTH).values()
   assert encoder.shapes == shapes
-  ids, is_real = _whole(placed)
-  is_kept = is_real | fixed_length
+  windows = _sliding_windows(fixed_length=True).all_tables(placed)
+  ids, is_real = windows["input_ids"].numpy(), windows["input_mask"] == 1
+  is_kept = is_real.numpy() | fixed_length
   for found, factor in ((single, 1), (pairs[..., 0], -1), (pairs[..., 1], 2)):
     expected = np.where(is_kept, factor * ids, NO_LOGIT)
     np.testing.assert_array_equal(found, expected)

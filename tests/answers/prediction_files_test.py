@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import json
 import os
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,21 +11,14 @@ import tensorflow as tf
 from hand_windows import OUTSIDE, hand_windows
 
 from bert_span import DecoderOptions, SpanDecoder, SquadExample
+from bert_span.answers import prediction_files as files_lib
+from bert_span.answers.decoding import predictions as predictions_lib
 from bert_span.answers.decoding.predictions import (
   Answer,
   NBestEntry,
   Prediction,
-  as_original_without_span,
-  predictions_of,
 )
-from bert_span.answers.prediction_files import (
-  ListedAnswer,
-  read_n_best,
-  read_na_probs,
-  read_predictions,
-  read_span_predictions,
-  write_predictions,
-)
+from bert_span.answers.prediction_files import ListedAnswer, write_predictions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 
@@ -48,7 +40,7 @@ def predictions():
   end = tf.constant([[2.0, -9, -9, -9, 5, -9, -9]])
   contexts = tf.constant(["Al \ufffdb saw.", ""])
   outputs = SpanDecoder(_OPTIONS)(contexts, windows, start, end)
-  return predictions_of(_EXAMPLES, outputs)
+  return predictions_lib.predictions_of(_EXAMPLES, outputs)
 
 
 def _read(folder):
@@ -63,10 +55,10 @@ def test_files_have_the_original_s_format(tmp_path, predictions):
   text = (tmp_path / "predictions.json").read_text()
   assert text == '{\n    "z": "\\ud800b",\n    "a": ""\n}\n'
   assert files["null_odds.json"] == {"z": -6.0, "a": 1e6}
-  text = (tmp_path / "nbest_predictions.json").read_text()
-  assert text == json.dumps(files["nbest_predictions.json"], indent=4) + "\n"
-  assert list(files["nbest_predictions.json"]) == ["z", "a"]
-  best, second, null = files["nbest_predictions.json"]["z"]
+  n_best, text = files[_SPAN_FILES[0]], (tmp_path / _SPAN_FILES[0]).read_text()
+  assert text == json.dumps(n_best, indent=4) + "\n"
+  assert list(n_best) == ["z", "a"]
+  best, second, null = n_best["z"]
   total = np.exp([9.0, 7.0, 3.0]).sum()
   probability = pytest.approx(np.exp(9.0) / total)
   assert list(best.items()) == [
@@ -76,51 +68,45 @@ def test_files_have_the_original_s_format(tmp_path, predictions):
   ]
   assert list(second.values())[2:] == [2.0, 5.0, 0, 5]
   assert list(null.values())[0::4] == ["", None]
-  read_again = read_n_best(tmp_path / "nbest_predictions.json")
+  read_again = files_lib.read_n_best(tmp_path / _SPAN_FILES[0])
   assert read_again["z"][0] == ListedAnswer("\ud800b", probability, 3, 5)
   assert read_again["a"] == (ListedAnswer("", 1.0),)
 
 
-@pytest.mark.parametrize("syncs", [0, 1, 2])
-def test_a_full_disk_leaves_all_old_files(
-  tmp_path, predictions, monkeypatch, syncs
+@pytest.mark.parametrize(
+  ("names", "error", "at"),
+  [
+    *((("fsync",), OSError, at) for at in range(3)),  # a full disk
+    *((("remove", "replace"), KeyboardInterrupt, at) for at in range(7)),
+  ],
+)
+def test_a_fault_never_leaves_files_of_two_runs(
+  tmp_path, predictions, monkeypatch, names, error, at
 ):
   write_predictions(tmp_path, SpanExtractor, predictions, True)
-  old = _read(tmp_path)
-  results = [*[None] * syncs, OSError("disk full")]
-  monkeypatch.setattr(os, "fsync", mock.Mock(side_effect=results))
-  with pytest.raises(OSError, match="disk full"):
-    write_predictions(tmp_path, SpanExtractor, predictions[:1], True)
-  assert _read(tmp_path) == old
+  old, calls = _read(tmp_path), []
 
-
-@pytest.mark.parametrize("kill_at", range(7))
-def test_a_kill_never_leaves_files_of_two_runs(
-  tmp_path, predictions, monkeypatch, kill_at
-):
-  write_predictions(tmp_path, SpanExtractor, predictions, True)
-  calls = []
-
-  def killed_at(call):
+  def faulty(call):
     def counted(*arguments):
       calls.append(call)
       # Nor does a killed process clean up.
-      if len(calls) > kill_at:
-        raise KeyboardInterrupt
+      if len(calls) > at:
+        raise error
       return call(*arguments)
 
     return counted
 
-  for name in ("remove", "replace"):
-    monkeypatch.setattr(os, name, killed_at(getattr(os, name)))
-  with contextlib.suppress(KeyboardInterrupt):
+  for name in names:
+    monkeypatch.setattr(os, name, faulty(getattr(os, name)))
+  with pytest.raises(error) if at < 6 else contextlib.nullcontext():
     write_predictions(tmp_path, SpanExtractor, predictions[:1], True)
-  assert len(calls) >= min(kill_at + 1, 6)
   left = _read(tmp_path)
   is_new = [list(content) == ["z"] for content in left.values()]
   assert all(is_new) or not any(is_new)
   if "predictions.json" in left:
     assert sorted(left) == _SPAN_FILES
+  if error is OSError:
+    assert left == old
 
 
 def test_files_of_an_earlier_run_do_not_stay(tmp_path, predictions, capsys):
@@ -151,23 +137,12 @@ def test_run_squad_s_answer_to_a_question_without_a_span():
   none = Prediction("b", "", 0, 0, 0.0, 0.1, -1.0, (null,), ())
   empty = (null._replace(text="empty"),)
   empty = dataclasses.replace(none, text="empty", n_best=empty)
-  assert as_original_without_span([found, none], False) == [found, empty]
+  convert = predictions_lib.as_original_without_span
+  assert convert([found, none], False) == [found, empty]
   # Version 2 ends where the original does.
-  assert as_original_without_span([found], True) == [found]
+  assert convert([found], True) == [found]
   with pytest.raises(ValueError, match=r"1 of 2 questions \(first: b\)"):
-    as_original_without_span([found, none], True)
-
-
-@pytest.fixture
-def write(tmp_path):
-  """A function that writes a JSON value to a file; returns the path."""
-
-  def write_file(value):
-    path = tmp_path / "file.json"
-    path.write_text(json.dumps(value))
-    return path
-
-  return write_file
+    convert([found, none], True)
 
 
 # Sums of float32 may exceed 1 by a rounding; the original has no offsets.
@@ -175,61 +150,64 @@ _PLAIN = {"text": "été", "probability": 1 + 1e-9, "start_logit": 0.5}
 _PLACED = {**_PLAIN, "char_start": 3, "char_end": 6}
 
 
+def _read_value(folder, name, value):
+  """What the reader of files of that name makes of a JSON value."""
+  path = folder / "file.json"
+  path.write_text(value if isinstance(value, str) else json.dumps(value))
+  return getattr(files_lib, f"read_{name}")(path)
+
+
 @pytest.mark.parametrize(
-  ("read", "content", "values"),
+  ("name", "content", "values"),
   [
-    (read_predictions, {"q2": "été", "q1": ""}, {"q2": "été", "q1": ""}),
-    (read_na_probs, {"a": 1, "b": -2.5}, {"a": 1, "b": -2.5}),
+    ("predictions", {"q2": "été", "q1": ""}, {"q2": "été", "q1": ""}),
+    ("na_probs", {"a": 1, "b": -2.5}, {"a": 1, "b": -2.5}),
     (
-      read_n_best,
-      {"b": [_PLAIN, _PLACED]},
+      *("n_best", {"b": [_PLAIN, _PLACED]}),
       {"b": (ListedAnswer("été", 1.0), ListedAnswer("été", 1.0, 3, 6))},
     ),
     (
-      read_span_predictions,
+      "span_predictions",
       {"a": ["x", "y"], "b": [{"text": "z", "score": 1}], "c": "w", "d": []},
       {"a": ["x", "y"], "b": ["z"], "c": ["w"], "d": []},
     ),
-    (read_span_predictions, {"e": "", "f": [""]}, {"e": [], "f": []}),
+    ("span_predictions", {"e": "", "f": [""]}, {"e": [], "f": []}),
   ],
 )
-def test_values_are_read_in_the_order_of_the_file(write, read, content, values):
-  assert list(read(write(content)).items()) == list(values.items())
+def test_values_are_read_in_the_order_of_the_file(
+  tmp_path, name, content, values
+):
+  found = _read_value(tmp_path, name, content)
+  assert list(found.items()) == list(values.items())
 
 
 _ENTRY = {"text": "x", "probability": 0.5}
-_READERS = {
-  read_predictions: "x",
-  read_na_probs: 0,
-  read_n_best: [_ENTRY],
-  read_span_predictions: "x",
+_GOOD = {"predictions": "x", "na_probs": 0, "span_predictions": "x"}
+_WRONG = {
+  "predictions": [[_ENTRY]],
+  "na_probs": [float("nan"), True, "0.5", 10**400],
+  "n_best": [
+    *("Ada", [], ["x"]),
+    *(
+      [_ENTRY, {**_ENTRY, "char_start": x, "char_end": 2}] for x in (-1, 1.0, 3)
+    ),
+    *([{**_ENTRY, "text": None}], [{**_ENTRY, "probability": 1.5}]),
+    [_ENTRY, {**_ENTRY, "char_start": 3}],
+  ],
+  "span_predictions": [3, [{"score": 1}]],
 }
 
 
 @pytest.mark.parametrize(
-  ("read", "value"),
-  [
-    (read_predictions, [_ENTRY]),
-    *((read_na_probs, value) for value in (float("nan"), True, "0.5", 10**400)),
-    *((read_n_best, value) for value in ("Ada", [], ["x"])),
-    *(
-      (read_n_best, [_ENTRY, {**_ENTRY, **changed}])
-      for changed in (
-        *({"text": None}, {"probability": 1.5}, {"char_start": 3}),
-        *({"char_start": start, "char_end": 2} for start in (-1, 1.0, 3)),
-      )
-    ),
-    *((read_span_predictions, value) for value in (3, [{"score": 1}])),
-  ],
+  ("name", "value"), [(n, value) for n in _WRONG for value in _WRONG[n]]
 )
-def test_a_wrong_value_is_named_with_file_and_question(write, read, value):
-  path = write({"good": _READERS[read], "bad": value})
+def test_a_wrong_value_is_named_with_file_and_question(tmp_path, name, value):
+  content = {"good": _GOOD.get(name, [_ENTRY]), "bad": value}
   with pytest.raises(ValueError, match=r"file\.json: question 'bad'"):
-    read(path)
+    _read_value(tmp_path, name, content)
 
 
 def test_of_equal_ids_the_last_counts_and_the_file_is_named(tmp_path, capsys):
-  path = tmp_path / "file.json"
-  path.write_text('{"q": "x", "q": "y"}')
-  assert read_predictions(path) == {"q": "y"}
+  found = _read_value(tmp_path, "predictions", '{"q": "x", "q": "y"}')
+  assert found == {"q": "y"}
   assert "file.json" in capsys.readouterr().err

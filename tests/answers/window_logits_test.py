@@ -5,12 +5,8 @@ import io
 import numpy as np
 import pytest
 
-from bert_span.answers.window_logits import (
-  NO_LOGIT,
-  LogitsWriter,
-  SavedLogits,
-  WindowLogits,
-)
+from bert_span.answers import window_logits
+from bert_span.answers.window_logits import NO_LOGIT, SavedLogits
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import write_files
@@ -23,8 +19,6 @@ _WINDOWS = {
 }
 _START = np.array([[1, 2, -1e9], [4, 5, 6], [7, -1e9, -1e9]], np.float32)
 _END = _START * np.float32(0.5)
-
-
 _ARRAYS = {
   "qas_id": np.array(["a", "日本", "日本"]),
   "doc_span_index": np.array([0, 0, 1]),
@@ -41,13 +35,13 @@ def _saved(tmp_path, **replaced):
 
 
 def _content(max_seq_length=5):
-  writer = LogitsWriter(SpanExtractor.logits)
+  writer = window_logits.LogitsWriter(SpanExtractor.logits)
   for examples, windows, *logits in (
     (_EXAMPLES, _WINDOWS, _START, _END),
     (_OTHER, _OTHER_WINDOWS, _START[:1, :2], _START[:1, :2] + 1),
   ):
     logits = dict(zip(SpanExtractor.logits, logits, strict=True))
-    writer.add(WindowLogits(examples, windows, logits))
+    writer.add(window_logits.WindowLogits(examples, windows, logits))
   return writer.content(max_seq_length)
 
 
@@ -147,11 +141,10 @@ def test_arrays_that_do_not_fit_are_one_clear_error(
 
 
 def test_what_is_no_file_of_logits_is_refused(tmp_path):
-  whole = _saved(tmp_path).read_bytes()
   np.savez(tmp_path / "lacking.npz", qas_id=["a"])
   np.save(tmp_path / "array.npy", _START)
   (tmp_path / "empty").write_bytes(b"")
-  (tmp_path / "cut").write_bytes(whole[:-100])
+  (tmp_path / "cut").write_bytes(_content()[:-100])
   for name in ("empty", "cut", "array.npy", "lacking.npz"):
     with pytest.raises(ValueError, match=name):
       SavedLogits(tmp_path / name, SpanExtractor.logits)

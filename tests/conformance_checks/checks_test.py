@@ -6,17 +6,11 @@ import re
 import numpy as np
 from programs import parse_flags
 
-from bert_span.conformance_checks.checks import (
-  DIFFERENCES,
-  Check,
-  format_report,
-  passes,
-)
+from bert_span.conformance_checks import checks
+from bert_span.conformance_checks.checks import Check, format_report, passes
 from bert_span.conformance_checks.comparison import Comparison
 
-_GOOD = Comparison(
-  "apples", 1e-5, 0, 1234, 1234, 2e-6, notes=["One apple is green."]
-)
+_GOOD = Comparison("apples", 1e-5, 0, 1234, 1234, 2e-6, ["One apple is green."])
 _BAD = Comparison("pears", cases=3, equal=2, failures=["the third"])
 
 
@@ -54,10 +48,9 @@ def test_the_report_has_figures_results_notes_and_failures():
   assert passes([_GOOD])
   assert not passes([_GOOD, _BAD])
   assert not passes([])
-  text = format_report(
-    ["Ours: 1", "Theirs: 2"],
-    [(Check(1, "Fruit", None), [_GOOD]), (Check(2, "More", None), [_BAD])],
-  )
+  fruit, more = Check(1, "Fruit", None), Check(2, "More", None)
+  results = [(fruit, [_GOOD]), (more, [_BAD])]
+  text = format_report(["Ours: 1", "Theirs: 2"], results)
   assert text.startswith("Ours: 1\nTheirs: 2\n")
   assert re.search(r"1 +Fruit +passes", text)
   assert re.search(r"apples +1,234 +1,234 +2\.0e-06 +1e-05 +passes", text)
@@ -70,6 +63,6 @@ def test_every_difference_has_a_flag_and_is_in_the_docs(repository):
   run_squad_flags = parse_flags("bert_span.run_squad")
   page = repository / "docs" / "coming_from_run_squad.md"
   text = page.read_text(encoding="utf-8").replace("`", "")
-  for difference in DIFFERENCES:
+  for difference in checks.DIFFERENCES:
     assert re.match(r"--(\w+)", difference[2]).group(1) in run_squad_flags
     assert f"| {' | '.join(difference)} |" in text

@@ -2,24 +2,10 @@
 
 import pytest
 
-from bert_span.conformance_checks.decoding_checks import (
-  compare_decoding,
-  compare_null_odds,
-)
-from bert_span.conformance_checks.golden_files import (
-  GoldenFiles,
-  sample_goldens,
-)
-from bert_span.conformance_checks.model_checks import (
-  compare_fine_tuning,
-  compare_model,
-  compare_optimizer,
-)
-from bert_span.conformance_checks.text_checks import (
-  compare_scores,
-  compare_tokens,
-  compare_windows,
-)
+from bert_span.conformance_checks import decoding_checks as decoding
+from bert_span.conformance_checks import golden_files
+from bert_span.conformance_checks import model_checks as model
+from bert_span.conformance_checks import text_checks as text
 
 pytestmark = pytest.mark.large
 
@@ -31,7 +17,7 @@ _NUM_QUESTIONS = {"a": 4961, "c": 4961, "f": 3308}
 @pytest.fixture(scope="module")
 def original(goldens, shared_data):
   """Outputs for SQuAD, or a skip."""
-  return GoldenFiles(str(goldens), str(shared_data))
+  return golden_files.GoldenFiles(str(goldens), str(shared_data))
 
 
 def passed(comparisons):
@@ -44,24 +30,25 @@ def passed(comparisons):
 
 
 def test_all_strings_have_the_originals_tokens(original):
-  counts = passed(compare_tokens(original)).values()
+  counts = passed(text.compare_tokens(original)).values()
   assert len(counts) == 4
   assert all(cases == equal > 1000 for cases, equal in counts)
 
 
 @pytest.mark.parametrize("name", _NUM_WINDOWS)
 def test_every_window_is_the_originals(original, name):
-  found = passed(compare_windows(original, [original.configurations[name]]))
+  configurations = [original.configurations[name]]
+  found = passed(text.compare_windows(original, configurations))
   assert list(found.values()) == [(_NUM_WINDOWS[name], _NUM_WINDOWS[name])]
 
 
 @pytest.mark.parametrize("name", _NUM_QUESTIONS)
 def test_spans_order_texts_and_null_odds_are_the_originals(original, name):
   configurations = [original.configurations[name]]
-  odds = passed(compare_null_odds(original, configurations)).values()
+  odds = passed(decoding.compare_null_odds(original, configurations)).values()
   assert len(odds) == (3 if name == "f" else 0)
   assert all(cases > 3000 for cases, _ in odds)
-  found = passed(compare_decoding(original, configurations))
+  found = passed(decoding.compare_decoding(original, configurations))
   cases, equal = found[f"Answers {name}, peaky"]
   assert cases == _NUM_QUESTIONS[name]
   assert cases - equal <= 0.005 * cases
@@ -73,7 +60,7 @@ def test_spans_order_texts_and_null_odds_are_the_originals(original, name):
   ("compare", "cases"),
   [
     (
-      compare_model,
+      model.compare_model,
       {
         "Model: start_logits": 64,
         "Answering: start_logits": 64,
@@ -82,13 +69,13 @@ def test_spans_order_texts_and_null_odds_are_the_originals(original, name):
       },
     ),
     (
-      compare_optimizer,
+      model.compare_optimizer,
       {
         "Updates, dense: 9 variables, 40 steps": 40 * 9,
         "Updates, with_embedding: 10 variables, 40 steps": 40 * 10,
       },
     ),
-    (compare_scores, {}),
+    (text.compare_scores, {}),
   ],
 )
 def test_every_number_is_the_originals(original, compare, cases):
@@ -116,64 +103,64 @@ def _add(values, key, difference):
   ("compare", "configuration", "file", "alter", "failures"),
   [
     (
-      *(compare_tokens, None, "tokenization_lower.jsonl.gz"),
+      *(text.compare_tokens, None, "tokenization_lower.jsonl.gz"),
       *(lambda rows: rows[7][1].append("x"), {"WordPieces, lower": ""}),
     ),
     *(
       (
-        *(compare_windows, "i", "features_i.jsonl.gz"),
+        *(text.compare_windows, "i", "features_i.jsonl.gz"),
         lambda rows, name=name, value=value: rows[0].update({name: value}),
         {"Windows i: edge-v2.json, 384/128/64, labelled": "('edge001', 0)"},
       )
       for name, value in _WINDOW_VALUES.items()
     ),
     (
-      *(compare_windows, "h", "features_h.jsonl.gz", list.reverse),
+      *(text.compare_windows, "h", "features_h.jsonl.gz", list.reverse),
       {"Windows h: edge.json, 64/16/12": "other windows"},
     ),
     # A question that the original drops has windows here.
-    (compare_windows, "i", "features_i.jsonl.gz", lambda x: x.pop(1), {}),
+    (text.compare_windows, "i", "features_i.jsonl.gz", lambda x: x.pop(1), {}),
     (
-      *(compare_windows, "g", "summary_g.json"),
+      *(text.compare_windows, "g", "summary_g.json"),
       lambda summary: summary["skipped_qas_ids"].insert(0, "edge037"),
       {"Questions lost to training g": "edge037: [None]"},
     ),
     (
-      *(compare_decoding, "j", "pred_j_ties_predictions.json.gz"),
+      *(decoding.compare_decoding, "j", "pred_j_ties_predictions.json.gz"),
       lambda answers: answers.update(edge001="else"),
       {"Answers j, ties": "edge001: 'else'"},
     ),
     (
-      *(compare_decoding, "j", "pred_j_peaky_nbest_first84.json.gz"),
+      *(decoding.compare_decoding, "j", "pred_j_peaky_nbest_first84.json.gz"),
       lambda lists: lists["edge001"].insert(1, lists["edge001"].pop(0)),
       {"Best span and n-best order j, peaky": "edge001"},
     ),
     (
-      *(compare_decoding, "j", "pred_j_ties_crashed.json"),
+      *(decoding.compare_decoding, "j", "pred_j_ties_crashed.json"),
       lambda crashed: crashed.update(edge002="IndexError"),
       {"Questions that crash the original j, ties": "edge002"},
     ),
     (
-      *(compare_null_odds, "j", "pred_j_peaky_null_odds.json.gz"),
+      *(decoding.compare_null_odds, "j", "pred_j_peaky_null_odds.json.gz"),
       *(lambda x: _add(x, "edge001", 2e-4), {"Null odds j, peaky": "edge001"}),
     ),
     (
-      *(compare_model, None, "model_loss_train_short32.npz"),
+      *(model.compare_model, None, "model_loss_train_short32.npz"),
       lambda arrays: _add(arrays, "total_loss", 3e-5),
       {"Loss of 32 windows": "our logits"},
     ),
     (
-      *(compare_scores, None, "eval_results.json"),
+      *(text.compare_scores, None, "eval_results.json"),
       lambda results: _add(results[_EVALUATION], "f1", 1e-6),
       {"Scores of 31 evaluations": _EVALUATION},
     ),
     (
-      *(compare_optimizer, None, "learning_rate_tables.json"),
+      *(model.compare_optimizer, None, "learning_rate_tables.json"),
       lambda content: _add(content["tables"]["5e-05/1113/111"], 3, 1e-12),
       {"Learning rates: 6 tables": "5e-05/1113/111 at step 3"},
     ),
     (
-      *(compare_fine_tuning, None, "fine_tuning.npz"),
+      *(model.compare_fine_tuning, None, "fine_tuning.npz"),
       lambda arrays: arrays["batches"][3].fill(0),
       {"Losses of 60 steps": "step 3:", "Final weights": ""},
     ),
@@ -182,9 +169,9 @@ def _add(values, key, difference):
 def test_one_difference_fails(
   monkeypatch, compare, configuration, file, alter, failures
 ):
-  sample = sample_goldens()
+  sample = golden_files.sample_goldens()
   method = "arrays" if file.endswith(".npz") else "read"
-  original = getattr(GoldenFiles, method)
+  original = getattr(golden_files.GoldenFiles, method)
 
   def read(goldens, name):
     content = original(goldens, name)
@@ -192,7 +179,7 @@ def test_one_difference_fails(
       alter(content)
     return content
 
-  monkeypatch.setattr(GoldenFiles, method, read)
+  monkeypatch.setattr(golden_files.GoldenFiles, method, read)
   chosen = [sample.configurations[configuration]] if configuration else None
   comparisons = compare(sample, chosen) if chosen else compare(sample)
   found = {c.name: c.failures[0] for c in comparisons if not c.passes}

@@ -135,27 +135,21 @@ class _TrainingGraph:
       return steps, session.run(variables)
 
   def _feed(self, arrays, rows):
-    feed = {
-      tensor: arrays[name][rows]
+    ids = np.arange(len(arrays["input_ids"][rows]))
+    return {
+      tensor: ids if name == "unique_ids" else arrays[name][rows]
       for name, tensor in self._inputs.items()
-      if name != "unique_ids"
     }
-    count = len(arrays["input_ids"][rows])
-    return {**feed, self._inputs["unique_ids"]: np.arange(count)}
 
 
 def _record_trace(writer, graph, arrays):
   count = len(arrays["input_ids"])
   batches = np.random.RandomState(0).randint(0, count, [_STEPS, _TRACE_BATCH])
-  arrays = dict(arrays)
+  trace = {"batches": batches}
   for name in ("start_positions", "end_positions"):
-    arrays[name] = arrays[name].copy()
-    arrays[name][::9] = 0  # Windows without the answer.
-  trace = {
-    "batches": batches,
-    "start_positions": arrays["start_positions"],
-    "end_positions": arrays["end_positions"],
-  }
+    trace[name] = arrays[name].copy()
+    trace[name][::9] = 0  # Windows without the answer.
+  arrays = {**arrays, **trace}
   steps, values = graph.train(arrays, batches, sequenced=True)
   trace.update(stored_weights("final", values, arrays["input_ids"]))
   _, values = graph.train(arrays, batches, sequenced=False)

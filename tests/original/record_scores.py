@@ -65,12 +65,10 @@ def _evaluations(writer, version, plan):
 
 def _recorded_predictions(writer, version, configuration):
   """Paths of predictions; the evaluator of version 2 needs all questions."""
-  if version == "v1":
-    pattern = f"pred_{configuration}_*_predictions*.json.gz"
-    return sorted(glob.glob(writer.path(pattern)))
-  pattern = f"pred_{configuration}_peaky_predictions*.json.gz"
+  kind = "*" if version == "v1" else "peaky"
+  pattern = f"pred_{configuration}_{kind}_predictions*.json.gz"
   paths = sorted(glob.glob(writer.path(pattern)))
-  return [path for path in paths if "nbest5" not in path]
+  return [p for p in paths if version == "v1" or "nbest5" not in p]
 
 
 def _run(script, data, predictions, options):
@@ -122,11 +120,10 @@ def _perturbed(key, text):
 
 def _na_probs(answers):
   """Probabilities of no answer, higher where there is none, with ties."""
-  probs = {}
-  for key, golds in answers.items():
-    share = _number(key) % 1000 / 1000
-    probs[key] = round(0.7 * share + (0.0 if golds else 0.3), 2)
-  return probs
+  return {
+    key: round(0.7 * (_number(key) % 1000 / 1000) + (0.0 if golds else 0.3), 2)
+    for key, golds in answers.items()
+  }
 
 
 def _record_functions(writer, scripts, pairs):

@@ -1,8 +1,9 @@
 """Records the original's words and WordPieces of many texts."""
 
 import itertools
-import json
 import unicodedata
+
+from original_code import questions_of
 
 
 def record_tokens(run_squad, writer, vocab_file, paths):
@@ -23,21 +24,16 @@ def record_tokens(run_squad, writer, vocab_file, paths):
       (f"tokenization_{case}", tokenizer.tokenize),
       (f"tokenization_basic_{case}", tokenizer.basic_tokenizer.tokenize),
     ):
-      writer.write_rows(
-        f"{name}.jsonl.gz", [[text, tokenize(text)] for text in texts]
-      )
+      rows = [[text, tokenize(text)] for text in texts]
+      writer.write_rows(f"{name}.jsonl.gz", rows)
     writer.write_json(
       f"tokenization_unicode_version_sensitive_{case}.json", sensitive
     )
 
 
 def _texts(path):
-  with open(path, encoding="utf-8") as file:
-    data = json.load(file)["data"]
-  for article in data:
-    for paragraph in article["paragraphs"]:
-      yield paragraph["context"]
-      for question in paragraph["qas"]:
-        yield question["question"]
-        for answer in question["answers"]:
-          yield answer["text"]
+  for context, question in questions_of(path):
+    yield context
+    yield question["question"]
+    for answer in question["answers"]:
+      yield answer["text"]

@@ -7,6 +7,7 @@ from golden_writer import sha1, sha1_text
 # Features that are stored with all their arrays, where a configuration does not
 # say "full_features".
 _FULL_FEATURES = 200
+_LENGTHS = ("max_seq_length", "doc_stride", "max_query_length")
 
 
 def make_features(run_squad, configuration, examples, tokenizer):
@@ -15,9 +16,7 @@ def make_features(run_squad, configuration, examples, tokenizer):
   run_squad.convert_examples_to_features(
     examples=examples,
     tokenizer=tokenizer,
-    max_seq_length=configuration["max_seq_length"],
-    doc_stride=configuration["doc_stride"],
-    max_query_length=configuration["max_query_length"],
+    **{length: configuration[length] for length in _LENGTHS},
     is_training=configuration["is_training"],
     output_fn=features.append,
   )
@@ -32,24 +31,18 @@ def record_windows(writer, configuration, examples, warnings, features):
   digest = writer.write_rows(f"features_{name}.jsonl.gz", rows)
   count = configuration.get("full_features", _FULL_FEATURES)
   if count:
-    writer.write_rows(
-      f"features_{name}_first{count}_full.jsonl.gz",
-      [
-        {**row, **_arrays(feature)}
-        for row, feature in zip(rows[:count], features)
-      ],
-    )
+    full = [{**row, **_arrays(f)} for row, f in zip(rows[:count], features)]
+    writer.write_rows(f"features_{name}_first{count}_full.jsonl.gz", full)
   kept = {example.qas_id for example in examples}
   with_features = {examples[f.example_index].qas_id for f in features}
   skipped = [q for q in configuration["qas_ids"] if q not in kept]
   num_doc_spans = [row["n_doc_spans"] for row in rows]
-  lengths = ("max_seq_length", "doc_stride", "max_query_length")
   summary = {
     "config": name,
     "file": configuration["file"],
     "is_training": configuration["is_training"],
     "v2": configuration["version_2"],
-    **{length: configuration[length] for length in lengths},
+    **{length: configuration[length] for length in _LENGTHS},
     "do_lower_case": True,
     "n_questions_in_file": len(configuration["qas_ids"]),
     "n_examples": len(examples),

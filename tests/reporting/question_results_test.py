@@ -3,14 +3,8 @@
 import pytest
 
 from bert_span.answers.prediction_files import ListedAnswer
-from bert_span.reporting.question_results import (
-  QuestionResult,
-  first_texts,
-  group_scores,
-  question_results,
-  question_word,
-  worst_errors,
-)
+from bert_span.reporting import question_results as results_lib
+from bert_span.reporting.question_results import QuestionResult, group_scores
 from bert_span.reporting.score_table import text_table
 from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.reader import SquadFile
@@ -25,7 +19,7 @@ def _example(qas_id, *golds):
 
 def _results(n_best, predictions, *examples):
   file = SquadFile("dev.json", examples, False)
-  return question_results(file, n_best, predictions)
+  return results_lib.question_results(file, n_best, predictions)
 
 
 def test_a_result_has_the_probability_and_the_place_of_the_prediction():
@@ -34,23 +28,20 @@ def test_a_result_has_the_probability_and_the_place_of_the_prediction():
   example = _example("q", "Bea", "Bea met Ada")
   (result,) = _results(n_best, {"q": "Bea met"}, example)
   # "bea met" and "bea met ada": precision 1, recall 2/3.
-  assert result == QuestionResult(
-    *(example, "Bea met", 0, pytest.approx(0.8), 0.4, (13, 20), n_best["q"])
-  )
+  values = 0, pytest.approx(0.8), 0.4, (13, 20), n_best["q"]
+  assert result == QuestionResult(example, "Bea met", *values)
   assert result.has_answer
 
 
-def test_without_predictions_the_first_entry_counts_where_its_text_is():
+def test_without_offsets_the_place_is_the_first_one_of_the_text():
   n_best = {
     "a": (ListedAnswer("Bea", 0.6), ListedAnswer("Ada", 0.4, 0, 3)),
     "b": (ListedAnswer("Eve", 1.0),),
   }
-  texts = first_texts(n_best)
-  assert texts == {"a": "Bea", "b": "Eve"}
+  texts = {"a": "Bea", "b": "Eve"}
   results = _results(n_best, texts, _example("a", "Bea"), _example("b", "Ada"))
-  assert [(r.prediction, r.exact, r.f1, r.span) for r in results] == [
-    *(("Bea", 1, 1.0, (8, 11)), ("Eve", 0, 0.0, None))
-  ]
+  bea, eve = ((r.prediction, r.exact, r.f1, r.span) for r in results)
+  assert (bea, eve) == (("Bea", 1, 1.0, (8, 11)), ("Eve", 0, 0.0, None))
   (missing,) = _results({}, {}, _example("q", "Ada"))
   assert (missing.prediction, missing.exact, missing.f1) == (None, 0, 0.0)
 
@@ -87,7 +78,7 @@ def test_a_question_has_the_group_of_its_first_question_word():
     ("However, how is it?", "how"),
     ("Name the mill.", "other"),
   ):
-    assert question_word(question) == word
+    assert results_lib.question_word(question) == word
 
 
 _BY_WINDOWS = "Windows of the passage"
@@ -109,9 +100,8 @@ def test_groups_are_in_order():
     ("no answer", 1),
   ]
   results = [_result()] * 5
-  assert _sizes(results, _BY_WINDOWS, [2, 1, 9, 5, 1]) == [
-    *(("1 window", 2), ("2 windows", 1), ("5 windows or more", 2))
-  ]
+  sizes = [("1 window", 2), ("2 windows", 1), ("5 windows or more", 2)]
+  assert _sizes(results, _BY_WINDOWS, [2, 1, 9, 5, 1]) == sizes
   # One kind of question is no group.
   assert "Answerable or not" not in group_scores(results)
   assert _BY_WINDOWS not in group_scores(results)
@@ -121,8 +111,8 @@ def test_the_worst_errors_are_confident_and_far_off():
   sure, unsure = _result(0, 0.0, 0.9), _result(0, 0.0, 0.2)
   nearly = _result(0, 0.8, 0.9)  # weighs 0.18
   results = [_result(), nearly, unsure, _result(0, 0.0, None), sure]
-  assert worst_errors(results, 9) == [sure, unsure, nearly]
-  assert worst_errors(results, 2) == [sure, unsure]
+  assert results_lib.worst_errors(results, 9) == [sure, unsure, nearly]
+  assert results_lib.worst_errors(results, 2) == [sure, unsure]
 
 
 def test_columns_are_aligned_and_texts_are_no_markup():

@@ -16,13 +16,7 @@ from bert_span.squad.example import AnswerSpan, SquadExample
 
 pytest.importorskip("jinja2", reason="pip install -e '.[report]'")
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
-from bert_span.reporting import calibration_plots
-from bert_span.reporting.report_page import (
-  Report,
-  WindowProbabilities,
-  report_page,
-  window_probabilities,
-)
+from bert_span.reporting import calibration_plots, report_page
 
 _CONTEXT = "Ada met Bea & Cleo."
 _HOSTILE = '<script>a</script><img src=x onerror="b">"\'></mark>&lt;b&gt;'
@@ -42,9 +36,8 @@ def _result(
   n_best = (ListedAnswer(prediction, 0.75), ListedAnswer("Cleo", 0.25))
   span = (0, len(prediction)) if prediction else None
   exact = int(prediction in golds or (not golds and not prediction))
-  return QuestionResult(
-    example, prediction, exact, 0.4, probability, span, n_best
-  )
+  scores = exact, 0.4, probability
+  return QuestionResult(example, prediction, *scores, span, n_best)
 
 
 _MISSING = QuestionResult(_result().example, None, 0, 0.0)
@@ -52,8 +45,9 @@ _SCORES = {"exact_match": 61.54, "f1": 72.268}
 
 
 def _page(*results, sources=(), version_2=False, **fields):
-  report = Report(dict(sources), version_2, results, _SCORES, **fields)
-  return report_page(report)[0]
+  sources = dict(sources)
+  report = report_page.Report(sources, version_2, results, _SCORES, **fields)
+  return report_page.report_page(report)[0]
 
 
 def _tiles(page):
@@ -69,9 +63,8 @@ def _rows(page, caption):
   table = page.partition(f"<caption>{caption}</caption>")[2]
   table = table.partition("</table>")[0]
   rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]
-  return [
-    list(map(_text, re.findall(r"<t[hd] .*?</t[hd]>", row))) for row in rows
-  ]
+  cells = (re.findall(r"<t[hd] .*?</t[hd]>", row) for row in rows)
+  return [list(map(_text, row)) for row in cells]
 
 
 def _paragraph(page, name):
@@ -93,9 +86,8 @@ def test_sections_and_scores_depend_on_the_data():
 
 def test_groups_have_tables_whose_numbers_sort_by_their_value():
   page = _page(*[_result()] * 1234)
-  assert _rows(page, "Question word") == [
-    ["who", "1,234", "0.00", "40.00", "75.00"]
-  ]
+  (row,) = _rows(page, "Question word")
+  assert row == ["who", "1,234", "0.00", "40.00", "75.00"]
   assert 'data-value="1234">1,234</td>' in page
   assert 'data-value="40.0" style="--share:40.0%">40.00</td>' in page
   assert "give --model" in page
@@ -148,9 +140,8 @@ def test_an_error_has_its_question_answers_n_best_list_and_passage():
   assert "1. Whom?</h3>" in page
   assert '<dd dir="auto">Bea; Bea &amp; Cleo</dd>' in page
   assert re.findall(r'<li dir="auto">(.*?) <', page) == ["Ada", "Cleo"]
-  assert _rows(page, "List of errors") == [
-    ["1", "Whom?", "Bea; Bea & Cleo", "Ada", "40.00", "75.00"]
-  ]
+  (row,) = _rows(page, "List of errors")
+  assert row == ["1", "Whom?", "Bea; Bea & Cleo", "Ada", "40.00", "75.00"]
   assert '<a href="#error-1">1</a>' in page
   assert _paragraph(_page(_result()), "passage") == (
     '<mark class="model" data-label="model">Ada</mark> met '
@@ -166,20 +157,22 @@ def test_the_worst_errors_are_shown_as_far_as_the_page_stays_small():
   results = [
     _result(probability=1 / (i + 2), question=f"Which {i}?") for i in range(8)
   ]
-  report = Report({}, False, results, _SCORES)
-  whole, shown = report_page(report, num_errors=8)
+  report = report_page.Report({}, False, results, _SCORES)
+  whole, shown = report_page.report_page(report, num_errors=8)
   assert shown == 8
   numbers = re.findall(r">(\d)\. Which (\d)\?", whole)
   assert numbers[:2] == [("1", "0"), ("2", "1")]
-  page, shown = report_page(report, 8, len(whole.encode()) - 1)
+  size = len(whole.encode())
+  page, shown = report_page.report_page(report, 8, max_bytes=size - 1)
   assert shown == page.count("<article") == 4
   assert "4 of 8 questions" in page
   with pytest.raises(ValueError, match=r"1,000.*--question_id"):
-    report_page(report, 8, 1000)
+    report_page.report_page(report, 8, max_bytes=1000)
 
 
 def _window(*tokens, number=0):
-  return WindowProbabilities(number, 3.5 - number, (0.25, 0.125), [*tokens])
+  scores = 3.5 - number, (0.25, 0.125)
+  return report_page.WindowProbabilities(number, *scores, [*tokens])
 
 
 def _tokens_page(context, windows):
@@ -187,14 +180,10 @@ def _tokens_page(context, windows):
   return _page(_MISSING, chosen=chosen, windows=windows)
 
 
-def _tokens(page):
-  return _text(_paragraph(page, "tokens"))
-
-
 def test_probable_tokens_of_the_best_windows_have_bars():
   window = _window((0, 3, 0.5, 0.25), (5, 9, 0.0, 0.0), (9, 10, 0.001, 0.0))
   page = _tokens_page("Ada  came.", [window])
-  assert _tokens(page) == "Ada  came."
+  assert _text(_paragraph(page, "tokens")) == "Ada  came."
   assert page.count('class="token"') == 1
   assert '<i class="start" style="height:50%">' in page
   assert '<i class="end" style="height:25%">' in page
@@ -207,7 +196,8 @@ def test_probable_tokens_of_the_best_windows_have_bars():
   # "½" gives 1, ⁄ and 2, all of that character, which is shown once.
   offsets = [(0, 1), *[(2, 3)] * 3, (4, 5)]
   window = _window(*((*token, 0.5, 0.5) for token in offsets))
-  assert _tokens(_tokens_page("a ½ b", [window])) == "a ½ b"
+  page = _tokens_page("a ½ b", [window])
+  assert _text(_paragraph(page, "tokens")) == "a ½ b"
   # Few windows are shown, and the others counted.
   windows = [_window((0, 3, 0.5, 0.5), number=n) for n in range(1_200)]
   page = _tokens_page("Ada", windows)
@@ -234,14 +224,11 @@ def test_no_text_is_html():
   assert page.count("<script") == 1
   assert page.count("<img") == 2  # the plots
   assert not re.search(r"<[^>]*onerror", page)
-  assert _tokens(page) == _HOSTILE
+  assert _text(_paragraph(page, "tokens")) == _HOSTILE
   assert "&amp;lt;b&amp;gt;" in page  # An entity of the text is no entity.
   # CSS, script, plots and 20,000 characters of texts.
   assert len(page) < 150_000
-
-
-def test_only_the_page_s_own_script_may_run():
-  page = _page(_MISSING)
+  # Only the page's own script may run.
   (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
   digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
   assert f"script-src 'sha256-{digest}'" in page
@@ -259,8 +246,8 @@ def _windows(start_logits, end_logits):
   }
   logits = {"start_logits": start_logits, "end_logits": end_logits}
   logits = {name: np.reshape(x, [-1, 7]) for name, x in logits.items()}
-  examples = [SquadExample("q", "?", "Ada came.")]
-  return window_probabilities(WindowLogits(examples, windows, logits))
+  logits = WindowLogits([SquadExample("q", "?", "Ada came.")], windows, logits)
+  return report_page.window_probabilities(logits)
 
 
 def test_probabilities_are_a_softmax_over_the_window():

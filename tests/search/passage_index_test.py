@@ -48,9 +48,8 @@ def test_answers_are_ordered_by_their_margin_over_no_answer():
     assert item.answer == extractor.answer(QUESTION, text)
   margins = [item.margin for item in found]
   assert margins == sorted(margins, reverse=True)
-  assert extractor.answer_over(QUESTION, _TEXTS, top_k=1) == [
-    next(item for item in found if item.passage == 1)
-  ]
+  (first,) = extractor.answer_over(QUESTION, _TEXTS, top_k=1)
+  assert first == next(item for item in found if item.passage == 1)
 
 
 def test_a_passage_ends_with_the_paragraph_that_is_long_enough():

@@ -17,10 +17,7 @@ NO_SPAN_NULL_ODDS = 1e6
 
 
 class AnswerDecoder(keras.layers.Layer):
-  """A layer without weights that is made of options alone.
-
-  A subclass has the methods `read` and `answers`.
-  """
+  """A layer that is made of options alone, with methods `read`, `answers`."""
 
   options_type: type  # dataclass
 
@@ -38,10 +35,8 @@ class AnswerDecoder(keras.layers.Layer):
 
   def finite(self, logits, name):
     """The logits as float32; an InvalidArgumentError if one is not finite."""
-    return tf.debugging.check_numerics(
-      tf.cast(logits, tf.float32),
-      f"{type(self).__name__}: {name} must be finite",
-    )
+    message = f"{type(self).__name__}: {name} must be finite"
+    return tf.debugging.check_numerics(tf.cast(logits, tf.float32), message)
 
 
 def span_texts(characters, example_index, char_start, char_end):
@@ -50,11 +45,9 @@ def span_texts(characters, example_index, char_start, char_end):
   `characters` are the contexts' code points, ragged int32 [examples,
   (characters)]; the columns are int32 [spans].
   """
-  row_start = tf.gather(characters.row_starts(), example_index)  # [spans]
-  positions = tf.ragged.range(
-    row_start + tf.cast(char_start, tf.int64),
-    row_start + tf.cast(char_end, tf.int64),
-  )  # [spans, (characters)]
+  row = tf.gather(characters.row_starts(), example_index)  # [spans]
+  starts, ends = (row + tf.cast(x, tf.int64) for x in (char_start, char_end))
+  positions = tf.ragged.range(starts, ends)  # [spans, (characters)]
   points = tf.gather(characters.flat_values, positions.flat_values)
   return tf.strings.unicode_encode(positions.with_flat_values(points), "UTF-8")
 
@@ -62,20 +55,13 @@ def span_texts(characters, example_index, char_start, char_end):
 def table_texts(characters, char_start, char_end):
   """`span_texts` of a table of spans: string [examples, spans]."""
   shape = tf.shape(char_start)
-  texts = span_texts(
-    characters,
-    tf.repeat(tf.range(shape[0]), shape[1]),
-    tf.reshape(char_start, [-1]),
-    tf.reshape(char_end, [-1]),
-  )
-  return tf.reshape(texts, shape)
+  example_index = tf.repeat(tf.range(shape[0]), shape[1])
+  starts, ends = (tf.reshape(x, [-1]) for x in (char_start, char_end))
+  return tf.reshape(span_texts(characters, example_index, starts, ends), shape)
 
 
 def first_of_each_text(characters, example_index, char_start, char_end):
-  """Rows, int32, of the spans whose text is new in their example, in order.
-
-  The arguments are those of `span_texts`.
-  """
+  """Rows of the `span_texts` that are new in their example, in order: int32."""
   texts = span_texts(characters, example_index, char_start, char_end)
   # Digits and a blank before the text keep the examples apart.
   keys = tf.strings.join([tf.strings.as_string(example_index), texts], " ")

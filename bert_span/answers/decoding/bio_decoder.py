@@ -68,9 +68,6 @@ class BioDecoder(AnswerDecoder):
   in its passage is answered: by the best labelling with a span where the
   labelling has none, and by the span with the best score at least. Calls are
   those of a `SpanDecoder`.
-
-  Args:
-    options: BioDecoderOptions.
   """
 
   options_type = BioDecoderOptions
@@ -79,22 +76,20 @@ class BioDecoder(AnswerDecoder):
     """Answers of a batch of examples.
 
     Args:
-      contexts, windows: see `SpanDecoder.call`; of the windows context_start
-        and first_context_position are used, too.
+      contexts, windows: see `SpanDecoder.call`; context_start and
+        first_context_position are used, too.
       tag_logits: float32 [windows, seq_length, 3], of B, I and O.
 
     Returns:
       dict of dense tensors. Per example, [examples]:
         span_count: int32, spans of the answer; 0 for no answer.
-        null_odds: float64, in nats, see the class; 1e6 for a passage without
-          a token. Without version_2_with_negative it decides nothing.
+        null_odds: float64, in nats; 1e6 for a passage without a token.
         is_answerable: bool, whether there is a span.
         answer, char_start, char_end, score, probability: the span with the
           best score; "", 0, 0, 0.0 and P(all O) for no answer.
-      Per span in order of position, [examples, max_spans], padded with "" and
-      zeros: span_text (string, context[char_start:char_end]), span_char_start,
-      span_char_end (int32, characters, half-open), span_score,
-      span_probability (float64). max_spans is 1 at least.
+      Per span in order of position, [examples, 1 or more], padded with "" and
+      zeros: span_text (string), span_char_start, span_char_end (int32,
+      characters, half-open), span_score, span_probability (float64).
     """
     return self.answers(contexts, self.read(windows, tag_logits))
 
@@ -117,27 +112,22 @@ class BioDecoder(AnswerDecoder):
       tags = tf.where(has_span, greedy, tags)
     log_p = tf.nn.log_softmax(tokens.tag_logits)
     spans = _spans(tokens, tags, log_p)
-    is_kept = self._is_kept(spans, null_odds, num_examples)
-    spans = {name: tf.boolean_mask(x, is_kept) for name, x in spans.items()}
-    spans = _best_of_each_text(spans, characters)
-    table = _table(spans, characters, num_examples)
-    log_p_o = tf.where(tokens.is_token, log_p[:, :, O], 0.0)
-    return {
-      **table,
-      "null_odds": null_odds,
-      "is_answerable": table["span_count"] > 0,
-      **_best(table, tf.exp(tf.reduce_sum(log_p_o, axis=1))),
-    }
-
-  def _is_kept(self, spans, null_odds, num_examples):
-    """Which spans belong to an answer, bool [spans]."""
-    is_sure = spans["score"] >= self.options.threshold
+    is_kept = spans["score"] >= self.options.threshold
     example = spans["example_index"]
     if self.options.version_2_with_negative:
       is_answered = null_odds <= self.options.null_score_diff_threshold
-      return is_sure & tf.gather(is_answered, example)
-    best = tf.math.unsorted_segment_max(spans["score"], example, num_examples)
-    return is_sure | (spans["score"] == tf.gather(best, example))
+      is_kept &= tf.gather(is_answered, example)
+    else:  # The best span is an answer, however low its score.
+      best = tf.math.unsorted_segment_max(spans["score"], example, num_examples)
+      is_kept |= spans["score"] == tf.gather(best, example)
+    spans = {name: tf.boolean_mask(x, is_kept) for name, x in spans.items()}
+    columns = _columns(spans, characters, num_examples)
+    is_answerable = columns["span_count"] > 0
+    log_p_o = tf.where(tokens.is_token, log_p[:, :, O], 0.0)
+    p_all_o = tf.exp(tf.reduce_sum(log_p_o, axis=1))
+    probability = tf.where(is_answerable, columns["probability"], p_all_o)
+    columns |= {"probability": probability, "null_odds": null_odds}
+    return {**columns, "is_answerable": is_answerable}
 
 
 class PassageTokens(NamedTuple):
@@ -174,9 +164,7 @@ def read_tokens(windows, tag_logits):
 
 def passage_tokens(tokens, num_examples):
   """The `PassageTokens` of all `read_tokens` of a batch of examples."""
-  num_tokens = tf.math.unsorted_segment_sum(
-    tf.ones_like(tokens["token"]), tokens["example_index"], num_examples
-  )
+  _, num_tokens = ranks(tokens["example_index"], num_examples)
   columns = tf.reduce_max(tf.concat([[0], num_tokens], 0)) + 1
   shape = tf.stack([num_examples, columns])
   place = tf.stack([tokens["example_index"], tokens["token"]], axis=1)
@@ -197,12 +185,11 @@ def best_span_path(tokens):
       score_t[s] = max_{r: s may follow r} score_{t-1}[r] + e_t[s]
 
   where e_t is log p(tag of s) - log p(O), a difference of logits, so that the
-  labelling without a span scores 0. Where there is no token, the tags are O
-  and the odds far below all others.
+  labelling without a span scores 0.
 
-  Returns:
-    Tags, int32 [examples, tokens], and the log of the labelling's probability
-    less that of all O, float64 [examples], in nats.
+  Returns the tags, int32 [examples, tokens], and the log of the labelling's
+  probability less that of all O, float64 [examples], in nats. Where there is no
+  token, the tags are O and the odds far below all others.
   """
   logits = tf.transpose(tokens.tag_logits, [1, 0, 2])  # [tokens, examples, 3]
   above_o = logits[:, :, :O] - logits[:, :, O:]  # of B and I
@@ -221,11 +208,9 @@ def best_span_path(tokens):
   def backward(state, came_from):
     return tf.gather(came_from, state, batch_dims=1)
 
-  first = tf.constant([0.0] + [_NEVER] * _AFTER, tf.float64)
-  start = (
-    tf.tile(first[tf.newaxis], [num_examples, 1]),
-    tf.zeros([num_examples, len(_STATE_TAGS)], tf.int32),
-  )
+  first = tf.constant([[0.0] + [_NEVER] * _AFTER], tf.float64)
+  first = tf.tile(first, [num_examples, 1])
+  start = first, tf.zeros_like(first, tf.int32)
   scores, came_from = tf.scan(forward, emissions, start)
   # The last column is padding: a labelling with a span ends after its span.
   last = tf.fill([num_examples], _AFTER)
@@ -263,42 +248,28 @@ def _spans(tokens, tags, log_p):
   }
 
 
-def _best_of_each_text(spans, characters):
-  """The spans with the best score of their text and example, in their order."""
+def _columns(spans, characters, num_examples):
+  """The columns of `BioDecoder.call` about the best span of each text."""
   order = tf.argsort(spans["score"], direction="DESCENDING", stable=True)
   names = ("example_index", "char_start", "char_end")
-  columns = (tf.gather(spans[name], order) for name in names)
-  rows = tf.sort(tf.gather(order, first_of_each_text(characters, *columns)))
-  return {name: tf.gather(x, rows) for name, x in spans.items()}
-
-
-def _table(spans, characters, num_examples):
-  """The spans as the columns of `BioDecoder.call`."""
-  example = spans["example_index"]
+  sorted_spans = (tf.gather(spans[name], order) for name in names)
+  first = first_of_each_text(characters, *sorted_spans)
+  rows = tf.sort(tf.gather(order, first))
+  spans = {name: tf.gather(x, rows) for name, x in spans.items()}
+  example = spans.pop("example_index")
   rank, count = ranks(example, num_examples)
   shape = tf.stack([num_examples, tf.reduce_max(tf.concat([[1], count], 0))])
   place = tf.stack([example, rank], axis=1)
   table = {
     f"span_{name}": tf.scatter_nd(place, values, shape)
     for name, values in spans.items()
-    if name != "example_index"
   }
   starts, ends = table["span_char_start"], table["span_char_end"]
   table["span_text"] = table_texts(characters, starts, ends)
-  return {**table, "span_count": count}
-
-
-def _best(table, no_span_probability):
-  """The columns of `BioDecoder.call` about the best span."""
-  columns = tf.shape(table["span_score"])[1]
-  is_span = tf.sequence_mask(table["span_count"], columns)
-  best = tf.argmax(tf.where(is_span, table["span_score"], -1.0), axis=1)
-  found = {
-    name: tf.gather(table[f"span_{name}"], best, batch_dims=1)
-    for name in ("text", "char_start", "char_end", "score", "probability")
+  best = tf.argmax(table["span_score"], axis=1)  # padding has 0
+  answer = {
+    name.removeprefix("span_"): tf.gather(values, best, batch_dims=1)
+    for name, values in table.items()
   }
-  found["answer"] = found.pop("text")
-  found["probability"] = tf.where(
-    table["span_count"] > 0, found["probability"], no_span_probability
-  )
-  return found
+  answer["answer"] = answer.pop("text")
+  return {**table, **answer, "span_count": count}

@@ -21,10 +21,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from bert_span.answers.decoding.answer_decoder import (
-  first_of_each_text,
-  ranks,
-)
+from bert_span.answers.decoding.answer_decoder import first_of_each_text, ranks
 
 
 def _score(columns):
@@ -155,9 +152,8 @@ def null_entry(example_index, of_windows, examples):
   A question is unanswerable only if every window says so: hence the minimum.
   Of equal windows the first counts, as in run_squad.
   """
-  scores = of_windows.score
+  scores, windows = of_windows.score, tf.size(example_index)
   lowest = tf.math.unsorted_segment_min(scores, example_index, examples)
-  windows = tf.size(scores)
   is_lowest = tf.equal(scores, tf.gather(lowest, example_index))
   window = tf.math.unsorted_segment_min(
     tf.where(is_lowest, tf.range(windows), windows), example_index, examples
@@ -227,12 +223,11 @@ def with_null_entry(entries, null):
   # later ones move by one.
   source = tf.where(column < place[:, tf.newaxis], column, column - 1)
   source = tf.where(column == place[:, tf.newaxis], n, source)
-  empty = tf.zeros_like(entries.count)
   count = tf.where(place < n, tf.minimum(entries.count + 1, n), n + 1)
   is_entry = tf.sequence_mask(count, n + 1)
-  columns = []
-  for values, appended in zip(entries[:-1], (empty, empty, *null), strict=True):
-    values = tf.concat([values, appended[:, tf.newaxis]], axis=1)
+  offset, columns = tf.zeros_like(count), []
+  for values, last in zip(entries[:-1], (offset, offset, *null), strict=True):
+    values = tf.concat([values, last[:, tf.newaxis]], axis=1)
     values = tf.gather(values, source, batch_dims=1)  # [examples, n + 1]
     columns.append(tf.where(is_entry, values, tf.zeros_like(values)))
   return Entries(*columns, count=count)

@@ -67,8 +67,7 @@ def answer_of(entry):
 def answer(predictions, options, question, context, n_best=1):
   """Answers one question, or several; see `Extractor.answer`.
 
-  predictions: a function of `SquadExample`s that yields `Prediction`s.
-  options: those of its decoder.
+  `predictions` is a function of `SquadExample`s, with options for its decoder.
   """
   largest = getattr(options, "n_best_size", n_best)
   if not 1 <= n_best <= largest:
@@ -87,12 +86,11 @@ def answer(predictions, options, question, context, n_best=1):
 
 def answers(predictions, question, context):
   """The answer to one question, or to several; see `Extractor.answers`."""
-  return _ask(
-    predictions,
-    question,
-    context,
-    lambda prediction: list(map(answer_of, prediction.spans)),
-  )
+
+  def spans(prediction):
+    return list(map(answer_of, prediction.spans))
+
+  return _ask(predictions, question, context, spans)
 
 
 def _ask(predictions, question, context, form_of):
@@ -157,10 +155,8 @@ def as_original_without_span(predictions, version_2_with_negative):
   for prediction in predictions:
     if all(entry.char_end <= entry.char_start for entry in prediction.n_best):
       changed.append(prediction.qas_id)
-      entry = prediction.n_best[0]._replace(text="empty")
-      prediction = dataclasses.replace(
-        prediction, text=entry.text, n_best=(entry,)
-      )
+      n_best = (prediction.n_best[0]._replace(text="empty"),)
+      prediction = dataclasses.replace(prediction, text="empty", n_best=n_best)
     results.append(prediction)
   if version_2_with_negative and changed:
     raise ValueError(

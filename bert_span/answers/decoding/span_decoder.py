@@ -1,7 +1,5 @@
 """Start and end logits of a batch of questions to their answers."""
 
-from typing import NamedTuple
-
 import keras
 import tensorflow as tf
 
@@ -31,14 +29,12 @@ class SpanDecoder(AnswerDecoder):
       null_odds = null score - best span's score > null_score_diff_threshold.
 
   Where run_squad fails or answers "empty", this gives "": a question without
-  any possible span, or without a window, has the single n-best entry "" with
-  probability 1.0 and null_odds 1e6 (NO_SPAN_NULL_ODDS), whatever the
-  threshold. Its score is the null score with version_2_with_negative and a
-  window, else 0.0.
+  any possible span has the single n-best entry "" with probability 1.0 and
+  null_odds 1e6 (NO_SPAN_NULL_ODDS), whatever the threshold. Its score is the
+  null score with version_2_with_negative and a window, else 0.0.
 
-  All windows of a question must come in the same call, in their order. The
-  layer runs eagerly, in tf.data and in a SavedModel. Logits that are not finite
-  are an InvalidArgumentError.
+  All windows of a question must come in the same call, in their order. Logits
+  that are not finite are an InvalidArgumentError.
 
   Example:
   ```python
@@ -46,9 +42,6 @@ class SpanDecoder(AnswerDecoder):
   answers = decoder(contexts, windows, start_logits, end_logits)
   answers["answer"]  # string [examples]
   ```
-
-  Args:
-    options: DecoderOptions.
 
   Source: google-research/bert, run_squad.py, write_predictions.
   """
@@ -70,28 +63,25 @@ class SpanDecoder(AnswerDecoder):
         answer: string, context[char_start:char_end]; "" for no answer.
         char_start, char_end: int32, characters, half-open; 0, 0 for no answer.
         score: float64, logit sum or mean probability of the answer.
-        probability: float64. With a temperature: among all spans of the passage
-          and "no answer", with its log-odds shifted. Without one, logit_sum:
-          softmax over the scores of the n-best list; mean_probability: the
-          score itself.
-        null_odds: float64, null score - best span's score; it decides nothing
-          without version_2_with_negative.
+        probability: float64. With a temperature: see joint_probability.py.
+          Without one: the softmax over the scores of the n-best list, or the
+          score if it is a mean probability.
+        null_odds: float64, null score - best span's score.
         is_answerable: bool, whether the answer is a span.
         n_best_count: int32, entries of the n-best list without padding.
-      Per entry, [examples, n_best_size], or n_best_size + 1 columns with
-      version_2_with_negative, best first: n_best_text (string),
-      n_best_char_start, n_best_char_end (int32), n_best_start_logit,
-      n_best_end_logit (float32), n_best_score, n_best_probability (float64).
-      The null entry has text "" and characters 0, 0; padding is "" and zeros.
+      Per entry, best first, [examples, n_best_size], or one more with
+      version_2_with_negative: n_best_text (string), n_best_char_start,
+      n_best_char_end (int32), n_best_start_logit, n_best_end_logit (float32),
+      n_best_score, n_best_probability (float64). The null entry has text "" and
+      characters 0, 0; padding is "" and zeros.
     """
     return self.answers(contexts, self.read(windows, start_logits, end_logits))
 
   def read(self, windows, start_logits, end_logits):
     """Reduces some windows of a batch to what `answers` needs.
 
-    Returns:
-      Dict of parts, each a dict of columns of equal length. One of them is
-      "window", the row of the window that each row was made from.
+    Returns a dict of parts, each a dict of columns of equal length, among them
+    "window", the row of the window that each row was made from.
     """
     candidates, null, log_sums = read_windows(
       windows,
@@ -121,9 +111,7 @@ class SpanDecoder(AnswerDecoder):
     )
     of_windows = parts["windows"]
     example_index = of_windows["example_index"]
-    null = n_best.NullEntry(
-      **{name: of_windows[name] for name in n_best.NullEntry._fields}
-    )
+    null = n_best.NullEntry(*map(of_windows.get, n_best.NullEntry._fields))
     null = n_best.null_entry(example_index, null, num_examples)
     log_sums = of_windows.get("log_sum")
     columns = answer_columns(spans, null, example_index, log_sums, self.options)
@@ -141,41 +129,29 @@ class SpanDecoder(AnswerDecoder):
 def read_windows(windows, start_logits, end_logits, options, temperature=None):
   """Returns each window's candidates, null entry and log-sum of spans.
 
-  The sums are at the temperature, by default that of the options; None without
-  one.
+  Without a temperature, by default that of the options, there are no sums.
   """
-  start_scores, end_scores = (
+  scores = (
     n_best.position_scores(logits, windows["input_mask"], options.span_score)
     for logits in (start_logits, end_logits)
   )
-  candidates = n_best.span_candidates(
-    windows, start_logits, end_logits, start_scores, end_scores, options
-  )
-
-  def at_cls(values):
-    # A sum over the slice [:, :1], as [:, 0] fails for a seq_length of zero.
-    return tf.reduce_sum(values[:, :1], axis=1)
-
-  null = n_best.NullEntry(
-    start_logit=at_cls(start_logits),
-    end_logit=at_cls(end_logits),
-    start_score=at_cls(start_scores),
-    end_score=at_cls(end_scores),
-  )
+  columns = (start_logits, end_logits, *scores)
+  candidates = n_best.span_candidates(windows, *columns, options)
+  # A sum over the slice [:, :1], as [:, 0] fails for a seq_length of zero.
+  null = n_best.NullEntry(*(tf.reduce_sum(x[:, :1], axis=1) for x in columns))
   temperature = options.temperature if temperature is None else temperature
-  log_sums = None
-  if temperature is not None:
-    log_sums = span_log_sums(
-      windows, start_logits, end_logits, temperature, options.max_answer_length
-    )
+  if temperature is None:
+    return candidates, null, None
+  log_sums = span_log_sums(
+    windows, start_logits, end_logits, temperature, options.max_answer_length
+  )
   return candidates, null, log_sums
 
 
 def answer_columns(spans, null, example_index, log_sums, options):
   """Returns all columns of `SpanDecoder` but the texts.
 
-  `spans` are `Entries` without null entries, `log_sums` the `span_log_sums` of
-  the windows, None without a temperature.
+  `spans` are `Entries` without null entries.
   """
   if options.version_2_with_negative:
     entries = n_best.with_null_entry(spans, null)
@@ -191,23 +167,21 @@ def answer_columns(spans, null, example_index, log_sums, options):
     is_answerable &= null_odds <= options.null_score_diff_threshold
     null_score = null.score
   score = tf.where(is_answerable, spans.score[:, 0], null_score)
-  tables = (
-    _Scored(
-      score[:, tf.newaxis], spans.logit_sum[:, :1], is_answerable[:, tf.newaxis]
-    ),
-    _Scored(
-      entries.score, entries.logit_sum, entries.char_end > entries.char_start
-    ),
-  )
+  # Column 0 is the answer, the others are the n-best list.
+  scores = tf.concat([score[:, tf.newaxis], entries.score], axis=1)
   if options.temperature is not None:
-    probabilities = _joint_probabilities(
-      tables, null, example_index, log_sums, options
+    logit_sums = tf.concat([spans.logit_sum[:, :1], entries.logit_sum], axis=1)
+    is_span = entries.char_end > entries.char_start
+    is_span = tf.concat([is_answerable[:, tf.newaxis], is_span], axis=1)
+    probability = _joint_probability(
+      logit_sums, is_span, null, example_index, log_sums, options
     )
   elif options.span_score == "mean_probability":
-    probabilities = _mean_probabilities(tables, has_span)
+    # The scores are probabilities.
+    probability = tf.where(has_span[:, tf.newaxis], scores, 1.0)
   else:
-    probabilities = _list_probabilities(tables, entries)
-  probability, n_best_probability = probabilities
+    probability = _list_probability(scores, entries)
+  n_best_probability = tf.where(entries.is_entry, probability[:, 1:], 0.0)
   return {
     "char_start": tf.where(is_answerable, spans.char_start[:, 0], 0),
     "char_end": tf.where(is_answerable, spans.char_end[:, 0], 0),
@@ -220,44 +194,27 @@ def answer_columns(spans, null, example_index, log_sums, options):
     "n_best_start_logit": entries.start_logit,
     "n_best_end_logit": entries.end_logit,
     "n_best_score": entries.score,
-    "n_best_probability": tf.where(entries.is_entry, n_best_probability, 0.0),
+    "n_best_probability": n_best_probability,
     "n_best_count": entries.count,
   }
 
 
-class _Scored(NamedTuple):
-  """What the probabilities of spans and of "no answer" are computed from."""
-
-  score: tf.Tensor  # float64 [examples, columns]
-  logit_sum: tf.Tensor  # float64 [examples, columns], of spans
-  is_span: tf.Tensor  # bool [examples, columns], False for "no answer"
-
-
-def _list_probabilities(tables, entries):
+def _list_probability(scores, entries):
   """The softmax over the scores of the n-best list, as in run_squad."""
   listed = tf.where(entries.is_entry, entries.score, tf.float64.min)
   highest = tf.reduce_max(listed, axis=1, keepdims=True)
   total = tf.reduce_sum(tf.exp(listed - highest), axis=1, keepdims=True)
-  return [tf.exp(table.score - highest) / total for table in tables]
+  return tf.exp(scores - highest) / total
 
 
-def _mean_probabilities(tables, has_span):
-  """The scores, which are probabilities; 1 where no span is possible."""
-  has_span = has_span[:, tf.newaxis]
-  return [tf.where(has_span, table.score, 1.0) for table in tables]
-
-
-def _joint_probabilities(tables, null, example_index, log_sums, options):
-  """The shares among all spans and "no answer", see joint_probability.py."""
+def _joint_probability(
+  logit_sums, is_span, null, example_index, log_sums, options
+):
+  """The share among all spans and "no answer", see joint_probability.py."""
   null_logits = null.logit_sum - options.null_shift
   log_z = log_partition(
     log_sums, example_index, null_logits / options.temperature
   )
-  probabilities = []
-  for table in tables:
-    logits = tf.where(
-      table.is_span, table.logit_sum, null_logits[:, tf.newaxis]
-    )
-    log_p = logits / options.temperature - log_z[:, tf.newaxis]
-    probabilities.append(shift_log_odds(tf.exp(log_p), options.log_odds_shift))
-  return probabilities
+  logits = tf.where(is_span, logit_sums, null_logits[:, tf.newaxis])
+  log_p = logits / options.temperature - log_z[:, tf.newaxis]
+  return shift_log_odds(tf.exp(log_p), options.log_odds_shift)

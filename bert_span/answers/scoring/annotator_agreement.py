@@ -25,17 +25,9 @@ class TaggedPassage(NamedTuple):
   char_starts: np.ndarray  # int32 [tokens], characters
   char_ends: np.ndarray  # int32 [tokens], characters, exclusive
 
-  @property
-  def split(self):
-    """Sum of the labels' entropies, in nats: 0 where all annotators agree."""
-    return float(np.sum(entropies(self.labels)))
-
 
 class AgreementReport:
-  """Compares the tags of all passages with those of their annotators.
-
-  disagreement.json has the num_questions whose annotators differ most.
-  """
+  """Compares the tags of all passages with those of their annotators."""
 
   def __init__(self, num_questions):
     self._num_questions = num_questions
@@ -47,24 +39,20 @@ class AgreementReport:
 
   def files(self):
     """The texts of both files by name; without annotators they are empty."""
-    scores = agreement_scores(self._passages)
     rows = disagreement_rows(self._passages, self._num_questions)
     return {
-      AGREEMENT_FILE: json_text(scores),
+      AGREEMENT_FILE: json_text(agreement_scores(self._passages)),
       DISAGREEMENT_FILE: json_text(rows),
     }
 
 
 def tagged_passages(logits):
-  """Yields a `TaggedPassage` for each passage with annotators.
+  """Yields the `TaggedPassage` of each annotated passage of `WindowLogits`.
 
-  `logits` are `WindowLogits` with all windows of their examples. Each token is
-  read in its max-context window.
+  Each token is read in its max-context window.
   """
-  tokens = passage_tokens(
-    read_tokens(logits.windows, logits.logits["tag_logits"]),
-    len(logits.examples),
-  )
+  columns = read_tokens(logits.windows, logits.logits["tag_logits"])
+  tokens = passage_tokens(columns, len(logits.examples))
   probabilities = tf.nn.softmax(tokens.tag_logits).numpy()
   starts, ends = tokens.char_starts.numpy(), tokens.char_ends.numpy()
   for i, example in enumerate(logits.examples):
@@ -79,15 +67,14 @@ def tagged_passages(logits):
 def agreement_scores(passages):
   """Measures how predicted tags agree with soft labels, over all tokens.
 
-  Returns:
-    Dict, {} without passages:
-      tag_cross_entropy: -sum_j t_ij log p_ij, mean over tokens, in nats.
-      annotator_entropy: its lower bound: the mean entropy of t_i.
-      tag_entropy: the mean entropy of p_i.
-      entropy_correlation: Pearson's, of both entropies over the tokens; missing
-        where one of them is the same everywhere.
-      tag_calibration_error: that of ten bins of equal width, of the probability
-        that a token is inside an answer and the share of annotators who say so.
+  Returns a dict, {} without passages:
+    tag_cross_entropy: -sum_j t_ij log p_ij, mean over tokens, in nats.
+    annotator_entropy: its lower bound: the mean entropy of t_i.
+    tag_entropy: the mean entropy of p_i.
+    entropy_correlation: Pearson's, of both entropies over the tokens; missing
+      where one of them is the same everywhere.
+    tag_calibration_error: that of ten bins of equal width, of the probability
+      that a token is inside an answer and the share of annotators who say so.
   """
   if not passages:
     return {}
@@ -125,17 +112,19 @@ def disagreement_rows(passages, num_questions):
       "model": _shares(passage.probabilities[i]),
     }
 
-  split = [passage for passage in passages if passage.split > 0]
-  split.sort(key=lambda passage: -passage.split)
+  # Sums of the labels' entropies, in nats: 0 where all annotators agree.
+  by_split = [(float(entropies(p.labels).sum()), p) for p in passages]
+  by_split.sort(key=lambda pair: -pair[0])
   return [
     {
       "qas_id": p.example.qas_id,
       "question": p.example.question,
-      "split": p.split,
+      "split": split,
       "annotators": [[s.text for s in spans] for spans in p.example.annotators],
       "tokens": [token(p, i) for i in np.flatnonzero(p.labels.max(axis=1) < 1)],
     }
-    for p in split[:num_questions]
+    for split, p in by_split[:num_questions]
+    if split > 0
   ]
 
 

@@ -6,11 +6,10 @@ by an article. A null threshold is halfway between the null odds of two
 questions, so that a score that differs in its last digits, as on another
 machine, decides alike.
 
-Sources: Guo et al., On Calibration of Modern Neural Networks, 2017, for a
-temperature by the negative log-likelihood of held-out data; Platt,
-Probabilistic Outputs for Support Vector Machines, 1999, for a shift of the
-log-odds; Kamath et al., Selective Question Answering under Domain Shift, 2020,
-for correct or not as what the confidence of an extractive answer predicts.
+Sources: Guo et al., On Calibration of Modern Neural Networks, 2017, for the
+temperature; Platt, Probabilistic Outputs for Support Vector Machines, 1999, for
+the shift; Kamath et al., Selective Question Answering under Domain Shift, 2020,
+for right or wrong as what a confidence predicts.
 """
 
 import numpy as np
@@ -23,11 +22,8 @@ from bert_span.answers.decoding.joint_probability import (
 )
 from bert_span.answers.decoding.n_best import null_entry
 from bert_span.answers.decoding.span_decoder import read_windows
+from bert_span.answers.scoring import squad_scores
 from bert_span.answers.scoring.reliability import risk_coverage
-from bert_span.answers.scoring.squad_scores import (
-  evaluate_squad2,
-  question_scores,
-)
 from bert_span.answers.window_logits import WINDOW_SPECS
 
 LOWEST, HIGHEST = 0.05, 20.0
@@ -44,9 +40,9 @@ _LOGITS = tf.TensorSpec([None, None], tf.float32)  # [windows, seq_length]
 def fit_probabilities(confidence_at, correct):
   """Temperature and shift of log-odds with the lowest neg. log-likelihood.
 
-  The logarithm of the temperature is searched from LOWEST to HIGHEST: first on
-  a grid, since the loss may have several valleys, then by golden sections
-  around the best point. Each temperature has its best shift.
+  The logarithm of the temperature is searched first on a grid, since the loss
+  may have several valleys, then by golden sections around the best point. Each
+  temperature has its best shift.
 
   `confidence_at` is a function of a temperature to the confidences of the
   answers, float [questions]; `correct` is from 0 to 1. ValueError if all
@@ -102,9 +98,8 @@ def answer_confidence(batches, predictions, options):
   """A function of a temperature to the joint probabilities of given answers.
 
   They are float64 [questions], and equal those of a `SpanDecoder` with that
-  temperature and no shift, but the answers are not decoded again. `batches` are
-  `WindowLogits`, `predictions` those of all their questions in order, decoded
-  with the `DecoderOptions`.
+  temperature and no shift, but the answers are not decoded again. `predictions`
+  are those of all questions of the `WindowLogits` in order.
   """
   scalars = tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float64)
   signature = (WINDOW_SPECS, _LOGITS, _LOGITS, *scalars)
@@ -154,7 +149,7 @@ def best_f1_threshold(examples, best_spans, null_odds):
   have, by question id, the text of the best span, whether or not it is the
   answer ("" where no span is possible), and the null odds.
   """
-  scores = evaluate_squad2(examples, best_spans, null_odds)
+  scores = squad_scores.evaluate_squad2(examples, best_spans, null_odds)
   odds = np.array(list(null_odds.values()))
   without_answers = 100 * sum(not e.answers for e in examples) / len(examples)
   if scores["best_f1"] <= without_answers + 1e-9:
@@ -166,9 +161,9 @@ def best_f1_threshold(examples, best_spans, null_odds):
 def precision_threshold(examples, best_spans, null_odds, target):
   """The null threshold that answers most while enough answers are right.
 
-  `target` is the share of the given answers that must be exact matches; an
-  answer to an unanswerable question is wrong. ValueError if no threshold
-  reaches it. The other arguments are those of `best_f1_threshold`.
+  `target` is the share of the given answers that must be exact matches;
+  ValueError if no threshold reaches it. An answer to an unanswerable question
+  is wrong.
   """
   answered = [e for e in examples if null_odds[e.qas_id] < NO_SPAN_NULL_ODDS]
   if not answered:
@@ -177,8 +172,11 @@ def precision_threshold(examples, best_spans, null_odds, target):
       "no threshold gives an answer. Check the passages."
     )
   odds = np.array([null_odds[e.qas_id] for e in answered])
-  exact = [question_scores(e, best_spans[e.qas_id], True)[0] for e in answered]
-  curve = risk_coverage(-odds, exact)
+  scores = (
+    squad_scores.question_scores(e, best_spans[e.qas_id], version_2=True)
+    for e in answered
+  )
+  curve = risk_coverage(-odds, [exact for exact, _ in scores])
   precision = 1 - curve.risk
   reaches = np.flatnonzero(precision >= target)
   if not len(reaches):

@@ -17,37 +17,31 @@ NUM_BINS = 15
 class ReliabilityBins:
   """Predictions in groups of similar confidence; `index` is the bin of each.
 
-  lower, upper, counts, mean_confidence and accuracy are arrays [bins], the
-  means NaN in empty bins. calibration_error is 0 without predictions, else
+  lower, upper, count and the means confidence and accuracy, NaN in empty bins,
+  are arrays [bins]. calibration_error is 0 without predictions, else
 
-      ECE = sum_b counts_b / n * |accuracy_b - mean_confidence_b|
+      ECE = sum_b count_b / n * |accuracy_b - confidence_b|
 
   Source: Guo et al., On Calibration of Modern Neural Networks, 2017.
   """
 
   def __init__(self, lower, upper, index, confidence, correct):
     self.lower, self.upper = lower, upper
-    self.counts = np.bincount(index, minlength=len(lower))
+    self.count = np.bincount(index, minlength=len(lower))
     confidences = np.bincount(index, confidence, len(lower))
     corrects = np.bincount(index, correct, len(lower))
-    divisors = np.where(self.counts > 0, self.counts, np.nan)
-    self.mean_confidence = confidences / divisors
+    divisors = np.where(self.count > 0, self.count, np.nan)
+    self.confidence = confidences / divisors
     self.accuracy = corrects / divisors
     total = np.abs(corrects - confidences).sum()
-    self.calibration_error = float(total / max(self.counts.sum(), 1))
+    self.calibration_error = float(total / max(self.count.sum(), 1))
 
   def as_dict(self):
     """Lists for JSON, one value a bin; None for the means of empty bins."""
-    columns = {
-      "lower": self.lower,
-      "upper": self.upper,
-      "count": self.counts,
-      "confidence": self.mean_confidence,
-      "accuracy": self.accuracy,
-    }
+    names = ("lower", "upper", "count", "confidence", "accuracy")
     lists = {
-      name: [None if np.isnan(value) else value for value in values.tolist()]
-      for name, values in columns.items()
+      name: [None if np.isnan(x) else x for x in getattr(self, name).tolist()]
+      for name in names
     }
     return {**lists, "calibration_error": self.calibration_error}
 
@@ -92,20 +86,19 @@ def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
 class RiskCoverage:
   """The share of wrong answers if only the most confident ones are given.
 
-  Each point is a threshold: answers of at least that confidence are given. The
-  area is that under the risk over the coverage; lower is better, and that of
-  random confidences is about the last risk.
+  The area is that under the risk over the coverage; lower is better, and that
+  of random confidences is about the last risk.
   """
 
-  threshold: np.ndarray  # float64 [points], falling
+  threshold: np.ndarray  # float64 [points], lowest confidence given, falling
   coverage: np.ndarray  # share of the questions answered; the last is 1
   risk: np.ndarray  # mean of 1 - correct over those answered
   area: float
 
   def as_dict(self, max_points=200):
     """Lists for JSON of at most max_points points, the ends among them."""
-    last = len(self.coverage) - 1
-    steps = np.linspace(0, last, min(max_points, last + 1))
+    num_points = len(self.coverage)
+    steps = np.linspace(0, num_points - 1, min(max_points, num_points))
     kept = np.round(steps).astype(int)
     names = ("threshold", "coverage", "risk")
     lists = {name: getattr(self, name)[kept].tolist() for name in names}

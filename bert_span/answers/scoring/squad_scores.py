@@ -72,29 +72,19 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
     HasAns_ and NoAns_ in front over the answerable and the unanswerable
     questions, where there are any; with na_probs also best_exact,
     best_exact_thresh, best_f1 and best_f1_thresh (see best_threshold).
-
-  Raises:
-    ValueError: a question has no prediction or no score.
+    ValueError if a question has no prediction or no score.
   """
   _check_ids(examples, predictions, remedy='"" for no answer')
   if na_probs is not None:
     _check_ids(examples, na_probs, "no-answer scores", "finite numbers")
-    for qas_id, score in na_probs.items():
-      if not math.isfinite(score):
-        raise ValueError(
-          "na_probs must be finite numbers, which a threshold can order. "
-          f"Received: {score} for question {qas_id}."
-        )
-  # As evaluate-v2.0: the last question of a repeated id counts.
-  examples = list({example.qas_id: example for example in examples}.values())
   answerable = {example.qas_id for example in examples if example.answers}
-  scores, final = {}, {}
-  for example in examples:
-    qas_id = example.qas_id
-    scores[qas_id] = question_scores(example, predictions[qas_id], True)
-    is_empty = (na_probs or {}).get(qas_id, 0.0) > na_prob_thresh
-    empty_scores = (qas_id not in answerable,) * 2
-    final[qas_id] = empty_scores if is_empty else scores[qas_id]
+  scores = {
+    e.qas_id: question_scores(e, predictions[e.qas_id], True) for e in examples
+  }
+  final = dict(scores)
+  for qas_id, score in (na_probs or {}).items():
+    if qas_id in scores and score > na_prob_thresh:
+      final[qas_id] = (qas_id not in answerable,) * 2
   groups = {
     "": list(scores),
     "HasAns_": [qas_id for qas_id in scores if qas_id in answerable],
@@ -144,10 +134,9 @@ def question_scores(example, prediction, version_2):
 
 
 def normalize_answer(text):
-  """Reduces an answer to the words that count when it is scored.
+  """An answer without case, ASCII punctuation and the articles a, an and the.
 
-  Without case, ASCII punctuation and the articles a, an and the: "The  U.S.
-  Army's" becomes "us armys".
+  "The  U.S. Army's" becomes "us armys".
   """
   text = text.lower().translate(_DELETE_PUNCTUATION)
   return " ".join(_ARTICLES.sub(" ", text).split())
@@ -194,9 +183,8 @@ def best_threshold(na_probs, gains, num_unanswerable):
   """
   na_probs = np.asarray(na_probs, np.float64)
   order = np.argsort(na_probs, kind="stable")
-  steps = np.concatenate([[num_unanswerable], np.asarray(gains)[order]])
-  points = np.cumsum(steps, dtype=np.float64)
-  thresholds = np.concatenate([[0.0], na_probs[order]])
+  points = np.cumsum([num_unanswerable, *np.array(gains)[order]], dtype=float)
+  thresholds = [0.0, *na_probs[order]]
   best = np.argmax(points)
   return float(points[best]), float(thresholds[best])
 
@@ -230,30 +218,26 @@ def evaluate_multi_span(examples, predictions):
   _check_annotated([e for e in examples if not e.annotators])
   counts = []
   for example in examples:
-    texts = predictions.get(example.qas_id, [])
-    predicted = {normalize_answer(text) for text in texts}
-    golds = (
-      {normalize_answer(span.text) for span in spans}
+    predicted = set(map(normalize_answer, predictions.get(example.qas_id, [])))
+    by_annotator = (
+      _span_counts({normalize_answer(span.text) for span in spans}, predicted)
       for spans in example.annotators
     )
-    by_annotator = [_span_counts(gold, predicted) for gold in golds]
     counts.append(
       max(by_annotator, key=lambda c: [f1 for *_, f1 in _span_ratios(c)])
     )
-  names = [
-    f"{match}_{ratio}"
-    for match in ("exact_match", "overlap")
-    for ratio in ("precision", "recall", "f1")
-  ]
-  ratios = np.ravel(_span_ratios(np.sum(counts, axis=0)))
-  return dict(zip(names, (100.0 * ratios).tolist(), strict=True))
+  ratios = _span_ratios(np.sum(counts, axis=0))
+  return {
+    f"{match}_{name}": float(100.0 * ratio)
+    for match, values in zip(("exact_match", "overlap"), ratios, strict=True)
+    for name, ratio in zip(("precision", "recall", "f1"), values, strict=True)
+  }
 
 
 def _span_counts(gold, predicted):
-  """Returns the summands of one question for `evaluate_multi_span`.
+  """A question's numbers of predicted spans, gold spans and exact matches.
 
-  They are the numbers of predicted spans, gold spans and exact matches, and the
-  summed best shares of the predicted and of the gold spans.
+  Then the summed best shares of the predicted and of the gold spans.
   """
   exact = len(gold & predicted) if gold or predicted else 1
   # As the official evaluator: for overlaps an empty text alone is no answer.
@@ -272,7 +256,6 @@ def _span_counts(gold, predicted):
 
 
 def _longest_run(gold, predicted):
-  """Characters of the longest run that two texts have in common."""
   # As the official evaluator, whose matcher skips characters that are frequent
   # in a prediction of 200 characters or more.
   matcher = difflib.SequenceMatcher(None, gold, predicted)
@@ -292,14 +275,7 @@ def _span_ratios(counts):
 
 
 def _check_ids(examples, by_id, name="predictions", remedy=None):
-  """Logs entries without a question, and questions without an entry.
-
-  With a `remedy` the latter are a ValueError.
-  """
-  if not examples:
-    raise ValueError(
-      "examples must hold at least one question to score. Received: none."
-    )
+  """Logs unknown and missing ids; with a `remedy` missing are a ValueError."""
   ids = dict.fromkeys(example.qas_id for example in examples)
   unknown = [qas_id for qas_id in by_id if qas_id not in ids]
   if unknown:
@@ -331,7 +307,7 @@ def _check_annotated(unanswered):
 
 
 def _shorten_ids(ids):
-  """The first ids as text for a message: "'q1', 'q2', ... (17 in all)"."""
+  """For example "'q1', 'q2', 'q3', 'q4', 'q5', ... (17 in all)"."""
   shown = ", ".join(map(shortened, ids[:_IDS_SHOWN]))
   if len(ids) > _IDS_SHOWN:
     shown += f", ... ({len(ids)} in all)"

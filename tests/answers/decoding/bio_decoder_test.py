@@ -65,16 +65,13 @@ def test_every_run_is_a_span_in_order_of_position(decoding):
   assert outputs["span_char_start"].tolist() == [[0, 6]]
   assert outputs["span_char_end"].tolist() == [[3, 7]]
   assert outputs["is_answerable"].tolist() == [True]
-  np.testing.assert_allclose(
-    outputs["span_score"], [[np.sqrt(0.8 * 0.7), 0.6]], rtol=1e-6
-  )
+  scores = [np.sqrt(0.8 * 0.7), 0.6]
+  assert outputs["span_score"][0] == pytest.approx(scores)
   # c is no I with 0.9; after d the passage ends.
-  np.testing.assert_allclose(
-    outputs["span_probability"], [[0.8 * 0.7 * 0.9, 0.6]], rtol=1e-6
-  )
-  best = np.log(0.8 * 0.7 * 0.8 * 0.6)
-  none = np.log(0.1 * 0.2 * 0.8 * 0.2)
-  np.testing.assert_allclose(outputs["null_odds"], [none - best], rtol=1e-6)
+  probabilities = [0.8 * 0.7 * 0.9, 0.6]
+  assert outputs["span_probability"][0] == pytest.approx(probabilities)
+  odds = (0.1 * 0.2 * 0.8 * 0.2) / (0.8 * 0.7 * 0.8 * 0.6)
+  assert outputs["null_odds"] == pytest.approx(np.log([odds]))
   # The best span has its own columns.
   assert outputs["answer"].tolist() == [b"a b"]
   for name in ("char_start", "char_end", "score", "probability"):
@@ -87,9 +84,7 @@ def test_viterbi_lets_i_follow_b_or_i_only():
   assert _texts(_answer(orphan_i, decoding="greedy")) == ["b"]
   outputs = _answer(orphan_i, decoding="viterbi")
   assert _texts(outputs) == ["a b"]
-  np.testing.assert_allclose(
-    outputs["null_odds"], [-np.log(0.192 / 0.12)], rtol=1e-5
-  )
+  assert outputs["null_odds"] == pytest.approx(np.log([0.12 / 0.192]))
 
 
 _ALL_O = [[0.2, 0.1, 0.7], [0.1, 0.1, 0.8]]
@@ -103,8 +98,8 @@ def test_no_span_is_no_answer_where_that_is_possible(decoding):
   assert outputs["answer"].tolist() == [b""]
   assert (outputs["char_start"][0], outputs["char_end"][0]) == (0, 0)
   assert outputs["score"][0] == 0
-  np.testing.assert_allclose(outputs["probability"], [0.7 * 0.8], rtol=1e-6)
-  np.testing.assert_allclose(outputs["null_odds"], [np.log(3.5)], rtol=1e-5)
+  assert outputs["probability"] == pytest.approx([0.7 * 0.8])
+  assert outputs["null_odds"] == pytest.approx(np.log([3.5]))
   # Otherwise the best labelling with a span answers.
   assert _texts(_answer(_ALL_O, decoding=decoding)) == ["a"]
 
@@ -181,10 +176,8 @@ def test_viterbi_equals_the_best_of_all_labellings():
   lengths = [1, 2, 3, 4, 5, 6, 6, 6]
   logits = rng.normal(scale=2, size=[len(lengths), 7, 3])
   offsets = tf.zeros([len(lengths), 7], tf.int32)
-  tokens = PassageTokens(
-    tf.constant(logits), offsets, offsets, tf.constant(lengths)
-  )
-  best_tags, best_odds = best_span_path(tokens)
+  tokens = tf.constant(logits), offsets, offsets, tf.constant(lengths)
+  best_tags, best_odds = best_span_path(PassageTokens(*tokens))
   for i, n in enumerate(lengths):
     log_p = logits[i, :n] - np.log(np.exp(logits[i, :n]).sum(1, keepdims=True))
     tags, odds = _brute_force(log_p)

@@ -8,10 +8,7 @@ import tensorflow as tf
 from hand_windows import hand_windows
 
 from bert_span import DecoderOptions, SpanDecoder
-from bert_span.answers.decoding.joint_probability import (
-  log_partition,
-  span_log_sums,
-)
+from bert_span.answers.decoding import joint_probability
 
 
 def _windows(example_index, may_start, may_end):
@@ -23,10 +20,11 @@ def _windows(example_index, may_start, may_end):
 
 def _log_z(windows, start, end, null, temperature, max_answer_length):
   """Log Z of each example by the package."""
-  log_sums = span_log_sums(windows, start, end, temperature, max_answer_length)
-  return log_partition(
-    log_sums, windows["example_index"], tf.constant(null / temperature)
-  ).numpy()
+  case = windows, start, end, temperature, max_answer_length
+  log_sums = joint_probability.span_log_sums(*case)
+  null = tf.constant(null / temperature)
+  example_index = windows["example_index"]
+  return joint_probability.log_partition(log_sums, example_index, null).numpy()
 
 
 def _listed(windows, start, end, null, temperature, max_answer_length):
@@ -73,28 +71,24 @@ def test_far_logits_neither_cancel_nor_overflow_and_no_window_is_fine():
   np.testing.assert_allclose(_log_z(*case), _listed(*case), rtol=1e-12)
 
 
-_CONTEXT = "abcdefghi"
-
-
-def _decode(case, **options):
-  windows, start, end, _ = case
+def _decode(contexts, windows, start, end, **options):
   decoder = SpanDecoder(DecoderOptions(**options))
-  outputs = decoder(tf.constant([_CONTEXT] * 3), windows, start, end)
+  outputs = decoder(tf.constant(contexts), windows, start, end)
   return {name: value.numpy() for name, value in outputs.items()}
 
 
 @pytest.mark.parametrize("version_2", [False, True])
 @pytest.mark.parametrize("span_score", ["logit_sum", "mean_probability"])
 def test_decoded_probabilities_are_among_all_spans(version_2, span_score):
-  case = _random_case(11)
+  windows, start, end, _ = _random_case(11)
+  case = ["abcdefghi"] * 3, windows, start, end
   options = {"version_2_with_negative": version_2, "span_score": span_score}
   options |= {"n_best_size": 6, "max_answer_length": 3}
-  outputs = _decode(case, temperature=1.3, **options)
-  plain = _decode(case, **options)
+  outputs = _decode(*case, temperature=1.3, **options)
+  plain = _decode(*case, **options)
   for name in outputs.keys() - {"probability", "n_best_probability"}:
     np.testing.assert_array_equal(outputs[name], plain[name])
   # By the brute-force sum.
-  windows, start, end, _ = case
   cls = start[:, 0].astype(np.float64) + end[:, 0]
   null = [min(cls[:2]), 0.0, min(cls[2:])]
   log_z = np.array(_listed(windows, start, end, null, 1.3, 3))
@@ -108,7 +102,7 @@ def test_decoded_probabilities_are_among_all_spans(version_2, span_score):
     assert found.sum() < 1  # The spans that are not listed have the rest.
     assert outputs["probability"][row] in found
   assert outputs["probability"][1] == 1  # Without a window: no answer.
-  shifted = _decode(case, temperature=1.3, log_odds_shift=-2.0, **options)
+  shifted = _decode(*case, temperature=1.3, log_odds_shift=-2.0, **options)
   p, q = (each["probability"][[0, 2]] for each in (outputs, shifted))
   np.testing.assert_allclose(q / (1 - q), p / (1 - p) * np.exp(-2))
 
@@ -119,15 +113,13 @@ def test_the_answer_is_the_most_probable_one_at_any_null_threshold(threshold):
   windows = _windows([0], inside, inside)
   start, end = np.random.default_rng(2).normal(size=[2, 1, 6])
   options = {"version_2_with_negative": True, "temperature": 0.7}
-  decoder = SpanDecoder(
-    DecoderOptions(**options, null_score_diff_threshold=threshold)
-  )
-  context = tf.constant([" abcd"])  # Characters as the windows have them.
-  outputs = decoder(context, windows, *np.float32([start, end]))
-  assert outputs["n_best_count"].numpy() == 11  # 10 spans and no answer.
-  probabilities = outputs["n_best_probability"].numpy()
+  options["null_score_diff_threshold"] = threshold
+  # Characters as the windows have them.
+  outputs = _decode([" abcd"], windows, *np.float32([start, end]), **options)
+  assert outputs["n_best_count"] == 11  # 10 spans and no answer.
+  probabilities = outputs["n_best_probability"]
   assert probabilities.sum() == pytest.approx(1, abs=1e-12)
-  assert outputs["probability"].numpy()[0] == probabilities.max()
+  assert outputs["probability"][0] == probabilities.max()
 
 
 @pytest.mark.parametrize("version_2", [False, True])
@@ -136,11 +128,10 @@ def test_without_a_listed_span_the_probability_is_that_of_no_answer(version_2):
   inside = [[False, True, True]]
   windows = _windows([0], inside, inside)
   logits = np.array([[3, 1, 0]], np.float32)
-  options = DecoderOptions(1, version_2_with_negative=version_2, temperature=2)
-  context = tf.constant([" ab"])
-  outputs = SpanDecoder(options)(context, windows, logits, logits)
+  options = {"n_best_size": 1, "version_2_with_negative": version_2}
+  outputs = _decode([" ab"], windows, logits, logits, temperature=2, **options)
   spans = math.exp(1) + math.exp(1 / 2) + math.exp(0)
   expected = math.exp(3) / (math.exp(3) + spans)
-  assert outputs["answer"].numpy().tolist() == [b""]
-  assert outputs["probability"].numpy() == pytest.approx([expected])
-  assert outputs["n_best_probability"].numpy()[0, 0] == pytest.approx(expected)
+  assert outputs["answer"].tolist() == [b""]
+  assert outputs["probability"] == pytest.approx([expected])
+  assert outputs["n_best_probability"][0, 0] == pytest.approx(expected)

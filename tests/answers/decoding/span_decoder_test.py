@@ -59,9 +59,8 @@ def _assert_softmax(outputs, scores):
   """The probabilities are the softmax of these scores, 0 for the padding."""
   weights = np.zeros(len(outputs["n_best_score"][0]))
   weights[: len(scores)] = np.exp(scores)
-  np.testing.assert_allclose(
-    outputs["n_best_probability"][0], weights / weights.sum()
-  )
+  expected = weights / weights.sum()
+  np.testing.assert_allclose(outputs["n_best_probability"][0], expected)
 
 
 def test_best_span_and_order_of_the_n_best():
@@ -243,9 +242,8 @@ def test_random_batches_decode_as_nested_loops_do(seed):
   for i, context in enumerate(contexts):
     mine = np.array(example_index) == i
     of_example = {name: value[mine] for name, value in arrays.items()}
-    spans, odds = decode_by_loops(
-      context, of_example, start[mine], end[mine], options
-    )
+    logits = start[mine], end[mine]
+    spans, odds = decode_by_loops(context, of_example, *logits, options)
     assert float(outputs["null_odds"][i]) == pytest.approx(odds)
     count = int(outputs["n_best_count"][i])
     columns = [

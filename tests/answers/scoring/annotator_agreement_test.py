@@ -1,35 +1,24 @@
 """Agreement of tags with soft labels and the report, by hand."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 from hand_windows import OUTSIDE, hand_windows
 
-from bert_span.answers.scoring.annotator_agreement import (
-  AgreementReport,
-  TaggedPassage,
-  agreement_scores,
-  disagreement_rows,
-  entropies,
-  tagged_passages,
-)
+from bert_span.answers.scoring import annotator_agreement as agreement
 from bert_span.answers.window_logits import WindowLogits
 from bert_span.squad.example import AnswerSpan, SquadExample
-from bert_span.storage.atomic_file import write_files
-from bert_span.storage.files import read_json
 
-_EXAMPLE = SquadExample(
-  "q1", "Who?", "ab cd", (AnswerSpan("ab cd", 0), AnswerSpan("cd", 3))
-)
+_ANSWERS = AnswerSpan("ab cd", 0), AnswerSpan("cd", 3)
+_EXAMPLE = SquadExample("q1", "Who?", "ab cd", _ANSWERS)
 
 
 def _passage(labels, probabilities, example=_EXAMPLE):
-  n = len(labels)
-  starts = 3 * np.arange(n, dtype=np.int32)
-  return TaggedPassage(
-    example, np.array(labels), np.array(probabilities), starts, starts + 2
-  )
+  starts = 3 * np.arange(len(labels))
+  tags = np.array(labels), np.array(probabilities)
+  return agreement.TaggedPassage(example, *tags, starts, starts + 2)
 
 
 _SPLIT = [[0.5, 0, 0.5], [0.5, 0.5, 0]]
@@ -37,7 +26,7 @@ _P = [[0.25, 0.25, 0.5], [0.25, 0.25, 0.5]]
 
 
 def test_scores_by_hand():
-  scores = agreement_scores([_passage(_SPLIT, _P)])
+  scores = agreement.agreement_scores([_passage(_SPLIT, _P)])
   ln2 = math.log(2)
   cross = (0.5 * 2 * ln2 + 0.5 * ln2) + 2 * ln2
   assert scores["tag_cross_entropy"] == pytest.approx(cross / 2)
@@ -51,16 +40,15 @@ def test_scores_by_hand():
 def test_correlation_is_that_of_all_tokens_together():
   rng = np.random.default_rng(5)
   labels, p = rng.dirichlet([1, 1, 1], size=(2, 40))
-  scores = agreement_scores(
-    [_passage(labels[:15], p[:15]), _passage(labels[15:], p[15:])]
-  )
-  expected = np.corrcoef(entropies(labels), entropies(p))[0, 1]
+  passages = [_passage(labels[:15], p[:15]), _passage(labels[15:], p[15:])]
+  scores = agreement.agreement_scores(passages)
+  expected = np.corrcoef(*map(agreement.entropies, (labels, p)))[0, 1]
   assert scores["entropy_correlation"] == pytest.approx(expected)
 
 
-def test_without_annotators_the_files_are_empty(tmp_path):
-  paths, _ = write_files(tmp_path, AgreementReport(3).files())
-  assert [read_json(path) for path in paths] == [{}, []]
+def test_without_annotators_the_files_are_empty():
+  files = agreement.AgreementReport(3).files()
+  assert [json.loads(text) for text in files.values()] == [{}, []]
 
 
 def test_passages_come_from_max_context_tokens():
@@ -70,14 +58,12 @@ def test_passages_come_from_max_context_tokens():
   logits = np.log(np.array([[[1, 1, 1], _P[0], [0.5, 0.3, 0.2], [1, 1, 1]]]))
   logits = np.repeat(logits, 2, axis=0).astype(np.float32)
   examples = [_EXAMPLE, SquadExample("q2", "?", "ab cd")]
-  (passage,) = tagged_passages(
-    WindowLogits(examples, windows, {"tag_logits": logits})
-  )
+  logits = WindowLogits(examples, windows, {"tag_logits": logits})
+  (passage,) = agreement.tagged_passages(logits)
   assert passage.example is _EXAMPLE
   np.testing.assert_allclose(passage.labels, _SPLIT)
-  np.testing.assert_allclose(
-    passage.probabilities, [_P[0], [0.5, 0.3, 0.2]], rtol=1e-6
-  )
+  expected = [_P[0], [0.5, 0.3, 0.2]]
+  np.testing.assert_allclose(passage.probabilities, expected, rtol=1e-6)
   assert passage.char_starts.tolist() == [0, 3]
 
 
@@ -86,7 +72,7 @@ def test_the_rows_show_where_annotators_split():
   other = SquadExample("q2", "Where?", "ab", (AnswerSpan("ab", 0),))
   less_split = _passage([[0.5, 0, 0.5]], [_P[0]], other)
   passages = [agreed, less_split, _passage(_SPLIT, _P)]
-  first, second = disagreement_rows(passages, 3)
+  first, second = agreement.disagreement_rows(passages, 3)
   assert (first["qas_id"], second["qas_id"]) == ("q1", "q2")
   assert first["split"] == pytest.approx(2 * math.log(2))
   assert first["annotators"] == [["ab cd"], ["cd"]]
@@ -94,4 +80,4 @@ def test_the_rows_show_where_annotators_split():
   assert list(token.values())[:3] == ["cd", 3, 5]
   assert token["annotators"] == {"B": 0.5, "I": 0.5, "O": 0.0}
   assert token["model"] == {"B": 0.25, "I": 0.25, "O": 0.5}
-  assert disagreement_rows(passages, 1) == [first]
+  assert agreement.disagreement_rows(passages, 1) == [first]

@@ -10,14 +10,7 @@ from tiny_extractor import CONTEXT, QUESTION, shared_extractor
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.joint_probability import shift_log_odds
-from bert_span.answers.scoring.calibration import (
-  HIGHEST,
-  LOWEST,
-  answer_confidence,
-  best_f1_threshold,
-  fit_probabilities,
-  precision_threshold,
-)
+from bert_span.answers.scoring import calibration
 from bert_span.answers.scoring.reliability import (
   equal_mass_bins,
   equal_width_bins,
@@ -38,7 +31,7 @@ def test_temperature_and_shift_that_made_the_labels_are_found():
   # Cross-entropy with p itself as the label is lowest where both are equal.
   for temperature, shift in ((0.1, 0.0), (1.0, -2.5), (15.0, 1.2)):
     correct = shift_log_odds(_confidence_at(temperature), shift)
-    found = fit_probabilities(_confidence_at, correct)
+    found = calibration.fit_probabilities(_confidence_at, correct)
     assert found == pytest.approx((temperature, shift), rel=2e-3, abs=2e-3)
 
 
@@ -48,18 +41,19 @@ def test_of_two_valleys_the_deeper_one_is_found():
     left, right = (math.exp(-9 * (x - at) ** 2) for at in (-2, 2))
     return np.array([0.05 + 0.4 * left + 0.5 * right, 0.1])
 
-  found, _ = fit_probabilities(confidence_at, [1, 0])
+  found, _ = calibration.fit_probabilities(confidence_at, [1, 0])
   assert found == pytest.approx(math.exp(2), rel=2e-3)
 
 
 def test_the_search_ends_at_its_bounds_and_needs_right_and_wrong_answers():
-  certain, _ = fit_probabilities(_confidence_at, _LOGITS > 0)
-  misleading, _ = fit_probabilities(_confidence_at, _LOGITS < 0)
-  assert LOWEST <= certain <= 1.001 * LOWEST
-  assert 0.999 * HIGHEST <= misleading <= 1.001 * HIGHEST
+  certain, _ = calibration.fit_probabilities(_confidence_at, _LOGITS > 0)
+  misleading, _ = calibration.fit_probabilities(_confidence_at, _LOGITS < 0)
+  low, high = calibration.LOWEST, calibration.HIGHEST
+  assert low <= certain <= 1.001 * low
+  assert 0.999 * high <= misleading <= 1.001 * high
   for correct, which in ((1, "right"), (0, "wrong")):
     with pytest.raises(ValueError, match=f"All 40 answers are {which}"):
-      fit_probabilities(_confidence_at, np.full(40, correct))
+      calibration.fit_probabilities(_confidence_at, np.full(40, correct))
 
 
 _EXAMPLES = [
@@ -78,9 +72,8 @@ def test_confidence_is_the_probability_of_a_decoder_with_the_temperature(
   version_2, threshold, temperature
 ):
   extractor = shared_extractor(version_2)
-  options = dataclasses.replace(
-    extractor.decoder_options, null_score_diff_threshold=threshold
-  )
+  changed = {"null_score_diff_threshold": threshold}
+  options = dataclasses.replace(extractor.decoder_options, **changed)
   parts = (_EXAMPLES[:2], _EXAMPLES[2:])
   batches = [x for part in parts for x in extractor.window_logits(part)]
 
@@ -89,7 +82,7 @@ def test_confidence_is_the_probability_of_a_decoder_with_the_temperature(
     decode = WindowDecoder(SpanExtractor, changed)
     return [p for batch in batches for p in decode(batch)]
 
-  confidence = answer_confidence(batches, predictions(), options)
+  confidence = calibration.answer_confidence(batches, predictions(), options)
   expected = [p.probability for p in predictions(temperature=temperature)]
   np.testing.assert_allclose(confidence(temperature), expected, rtol=1e-9)
   assert confidence(1.0)[2] == 1  # An empty passage: no answer.
@@ -121,7 +114,7 @@ _RIGHT, _WRONG, _NONE = ("mill", "mill"), ("mill", "river"), ("", "mill")
   ],
 )
 def test_the_best_f1_threshold(questions, threshold):
-  assert best_f1_threshold(*_case(*questions)) == threshold
+  assert calibration.best_f1_threshold(*_case(*questions)) == threshold
 
 
 def test_the_precision_threshold_answers_as_much_as_it_may():
@@ -131,15 +124,16 @@ def test_the_precision_threshold_answers_as_much_as_it_may():
   )
   # Precision of the surest 1, 2, ..: 1, 1/2, 2/3, 3/4, 3/5, 3/6.
   for target, threshold in ((0.75, -1.5), (0.6, -0.5), (0.9, -4.5), (0.0, 0.0)):
-    assert precision_threshold(*case, target) == threshold
+    assert calibration.precision_threshold(*case, target) == threshold
   # Questions without a span are not answered by any threshold.
-  no_span = _case((*_RIGHT, -5.0), ("", "", NO_SPAN_NULL_ODDS))
-  assert precision_threshold(*no_span, 0.5) == -5.0
+  case = _case((*_RIGHT, -5.0), ("", "", NO_SPAN_NULL_ODDS))
+  assert calibration.precision_threshold(*case, 0.5) == -5.0
+  case = _case(("mill", "", NO_SPAN_NULL_ODDS))
   with pytest.raises(ValueError, match="any of the 1 questions"):
-    precision_threshold(*_case(("mill", "", NO_SPAN_NULL_ODDS)), 0.8)
+    calibration.precision_threshold(*case, 0.8)
   case = _case((*_WRONG, -5.0), (*_RIGHT, -4.0), (*_WRONG, -3.0))
   with pytest.raises(ValueError, match=r"0\.5000.*--target_precision"):
-    precision_threshold(*case, 0.8)
+    calibration.precision_threshold(*case, 0.8)
 
 
 _FIVE = [0.1, 0.3, 0.35, 0.8, 1.0]
@@ -150,14 +144,14 @@ def test_bins_by_hand():
   bins = equal_width_bins(_FIVE, _RIGHT_OF_FIVE, num_bins=4)
   assert bins.lower.tolist() == [0, 0.25, 0.5, 0.75]
   assert bins.upper.tolist() == [0.25, 0.5, 0.75, 1]
-  assert bins.counts.tolist() == [1, 2, 0, 2]
-  np.testing.assert_allclose(bins.mean_confidence, [0.1, 0.325, np.nan, 0.9])
+  assert bins.count.tolist() == [1, 2, 0, 2]
+  np.testing.assert_allclose(bins.confidence, [0.1, 0.325, np.nan, 0.9])
   np.testing.assert_allclose(bins.accuracy, [0, 0.5, np.nan, 1])
   # 1/5 * 0.1 + 2/5 * 0.175 + 2/5 * 0.1
   assert bins.calibration_error == pytest.approx(0.13)
   bins = equal_mass_bins(_FIVE, _RIGHT_OF_FIVE, num_bins=2)
   # Ranks 0 1 2 | 3 4.
-  assert bins.counts.tolist() == [3, 2]
+  assert bins.count.tolist() == [3, 2]
   np.testing.assert_allclose([bins.lower, bins.upper], [[0.1, 0.8], [0.35, 1]])
   # 3/5 * 1/12 + 2/5 * 1/10
   assert bins.calibration_error == pytest.approx(0.09)
@@ -165,12 +159,12 @@ def test_bins_by_hand():
 
 def test_edges_belong_to_the_bin_above_and_equal_confidences_together():
   edges = equal_width_bins([k / 10 for k in range(11)], np.zeros(11), 10)
-  assert edges.counts.tolist() == [1] * 9 + [2]
+  assert edges.count.tolist() == [1] * 9 + [2]
   confidence = np.array([0.5, 0.9, 0.5, 0.2, 0.9, 0.5])
   correct = np.array([1, 1, 0, 0, 0, 1])
   for order in (np.arange(6), np.array([4, 3, 5, 1, 0, 2])):
     bins = equal_mass_bins(confidence[order], correct[order], num_bins=3)
-    assert bins.counts.tolist() == [4, 2]
+    assert bins.count.tolist() == [4, 2]
     assert bins.accuracy.tolist() == [0.5, 0.5]
 
 
@@ -183,7 +177,7 @@ def test_calibration_error_by_hand(bins_of):
   ):
     bins = bins_of(confidence, correct)
     assert bins.calibration_error == pytest.approx(error)
-    assert bins.counts.sum() == len(correct)
+    assert bins.count.sum() == len(correct)
 
 
 def test_bins_and_curve_are_json_without_nan():
