@@ -44,11 +44,11 @@ _BIO_Y = {
   "answer_text": [[["Anna", "1895"], ["Anna"]], [["1895"]], [[]]],
   "answer_start": [[[22, 30], [22]], [[30]], [[]]],
 }
-_TARGETS = [(SpanExtractor, _Y), (BioExtractor, _BIO_Y)]
-_both_kinds = pytest.mark.parametrize(("kind", "y"), _TARGETS)
 
 
-@_both_kinds
+@pytest.mark.parametrize(
+  ("kind", "y"), [(SpanExtractor, _Y), (BioExtractor, _BIO_Y)]
+)
 def test_fit_on_strings_lowers_the_loss_and_answers_with_the_new_weights(
   kind, y
 ):
