@@ -110,10 +110,9 @@ def test_callbacks_of_keras_work(tmp_path):
 
 
 _LOAD = """
-import sys, keras, tensorflow
+import sys, keras
 # Classes are registered when they are imported.
 from bert_span import BertAdamW, BioExtractor, SpanExtractor
-tensorflow.config.run_functions_eagerly(True)
 for path in sys.argv[1:]:
   load = keras.saving.load_model
   if not path.endswith(".keras"):
@@ -131,8 +130,7 @@ def test_saved_models_answer_alike_in_a_fresh_process(tmp_path):
     extractor.save(tmp_path / f"{kind.head_name}.keras")
     extractor.save_to_preset(tmp_path / kind.head_name)
     paths += [f"{tmp_path}/{kind.head_name}{end}" for end in (".keras", "")]
-    with eagerly():
-      expected += [str(extractor.answer(QUESTION, CONTEXT))] * 2
+    expected += [str(extractor.answer(QUESTION, CONTEXT))] * 2
   run = run_python("-c", _LOAD.format(context=CONTEXT), *paths)
   assert run.stdout.splitlines() == expected, run.stderr
   # The optimizer continues, and training does not warn of the pooler.
