@@ -63,8 +63,9 @@ def prepare_sides(model, questions, folder, peers):
   Returns:
     `SideSettings`.
   """
-  from benchmarks.huggingface_peer import write_huggingface_model
+  from benchmarks.huggingface_peer import write_onnx
   from bert_span.extractors.span_extractor import SpanExtractor
+  from bert_span.presets.huggingface import save_huggingface
   from bert_span.serving.signatures import ServedModel, write_saved_model
 
   extractor = SpanExtractor.from_preset(model)
@@ -78,9 +79,9 @@ def prepare_sides(model, questions, folder, peers):
     extractor.export(tflite, format="litert", **plain)
   huggingface = os.path.join(folder, "huggingface")
   if not _PACKAGES.keys().isdisjoint(peers):
-    os.mkdir(huggingface)
-    with_onnx = not {ONNXRUNTIME, OPENVINO}.isdisjoint(peers)
-    write_huggingface_model(extractor, huggingface, with_onnx)
+    save_huggingface(extractor, huggingface)
+    if not {ONNXRUNTIME, OPENVINO}.isdisjoint(peers):
+      write_onnx(huggingface)
   paths = (model, saved_model, tflite, huggingface)
   options = (extractor.window_options, extractor.decoder_options)
   return SideSettings(*paths, questions, *options)

@@ -22,15 +22,13 @@ import time
 
 from absl import flags
 
-from benchmarks.inputs import read_pairs, whole_numbers
+from benchmarks.inputs import count_flag, read_pairs, whole_numbers
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string("model", "minilm_squad", "As in beam_predict.")
 _WORKERS = flags.DEFINE_list("workers", ["1", "2"], "Numbers of workers.")
-_QUESTIONS = flags.DEFINE_integer(
-  "questions", 240, "Questions of the speed table.", lower_bound=1
-)
+_QUESTIONS = count_flag("questions", 240, "Questions of the speed table.")
 _SHORT = flags.DEFINE_integer(
   "short_passages",
   10_000,

@@ -40,9 +40,7 @@ _PRESET = inputs.vocabulary_flag()
 _BYTE_PAIRS = flags.DEFINE_string(
   "byte_pairs", None, "vocab.json, beside a merges.txt, of the side byte_pairs."
 )
-_REPETITIONS = flags.DEFINE_integer(
-  "repetitions", 5, "Measurements of each side.", lower_bound=1
-)
+_REPETITIONS = inputs.count_flag("repetitions", 5, "Measurements of each side.")
 _CASE = flags.DEFINE_string("case", None, "One case to measure: side,cores.")
 _QUESTIONS_PER_CALL = 1000
 define_flags(WindowOptions)

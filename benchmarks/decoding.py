@@ -13,7 +13,6 @@ import statistics
 import tempfile
 
 import numpy as np
-from absl import flags
 
 from benchmarks import inputs, repetitions
 from benchmarks.machine import describe_machine
@@ -22,12 +21,10 @@ from bert_span.cli import program
 
 _DATA_FILE = inputs.data_file_flag()
 _PRESET = inputs.vocabulary_flag()
-_QUESTIONS = flags.DEFINE_integer(
-  "questions", 2000, "Maximum number of questions.", lower_bound=1
+_QUESTIONS = inputs.count_flag(
+  "questions", 2000, "Maximum number of questions."
 )
-_REPETITIONS = flags.DEFINE_integer(
-  "repetitions", 5, "Measurements of each side.", lower_bound=1
-)
+_REPETITIONS = inputs.count_flag("repetitions", 5, "Measurements of each side.")
 
 
 def main(argv):

@@ -15,14 +15,13 @@ import time
 
 from absl import flags
 
+from benchmarks.inputs import count_flag
 from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string(
   "model", "minilm_squad", "Model directory, or name of a model."
 )
-_REPETITIONS = flags.DEFINE_integer(
-  "repetitions", 5, "Processes of each kind.", lower_bound=1
-)
+_REPETITIONS = count_flag("repetitions", 5, "Processes of each kind.")
 _QUESTION, _CONTEXT = "Who came?", "John Smith came in 1895."
 _PARTS = f"""
 import sys, time

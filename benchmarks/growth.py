@@ -18,7 +18,7 @@ import statistics
 from absl import flags
 
 from benchmarks import repetitions
-from benchmarks.inputs import random_head_flag, whole_numbers
+from benchmarks.inputs import count_flag, random_head_flag, whole_numbers
 from benchmarks.machine import describe_machine
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
@@ -32,9 +32,7 @@ _CHARACTERS = flags.DEFINE_list(
   ["1000", "10000", "100000", "1000000"],
   "Lengths of a passage to measure, in characters.",
 )
-_REPETITIONS = flags.DEFINE_integer(
-  "repetitions", 3, "Measurements of each case.", lower_bound=1
-)
+_REPETITIONS = count_flag("repetitions", 3, "Measurements of each case.")
 _CASE = flags.DEFINE_string(
   "case", None, "One case to measure: questions,characters."
 )

@@ -22,57 +22,23 @@ _NAMES = {
 _WINDOWS_PER_STEP = 16  # as `StepOptions`
 
 
-def write_huggingface_model(extractor, directory, with_onnx=False):
-  """Writes a `SpanExtractor`'s weights as a question-answering model.
-
-  Args:
-    extractor: a `SpanExtractor` with a span head.
-    directory: an existing local directory.
-    with_onnx: also write model.onnx.
-  """
-  from bert_span.presets.huggingface import write_model
-
-  write_model(directory, extractor.backbone, {}, "BertModel")
-  head = extractor.head
-  kernel = np.array(head.kernel)  # [hidden, 2]
-  bias = np.zeros(2, np.float32) if head.bias is None else np.array(head.bias)
-  tokenizer = extractor.preprocessor.tokenizer
-  vocab_file = os.path.join(directory, "vocab.txt")
-  with open(vocab_file, "w", encoding="utf-8") as file:
-    file.writelines(f"{token}\n" for token in tokenizer.vocabulary)
+def write_onnx(directory):
+  """Writes model.onnx into a directory of `save_huggingface`."""
   # With some versions, PyTorch's compiler crashes if TensorFlow is loaded.
   process = multiprocessing.get_context("spawn").Process(
-    target=_add_head,
-    args=(directory, kernel, bias, tokenizer.do_lower_case, with_onnx),
+    target=_export_onnx, args=(directory,)
   )
   process.start()
   process.join()
   if process.exitcode:
-    raise RuntimeError(f"transformers wrote no model to {directory}.")
+    raise RuntimeError(f"PyTorch wrote no ONNX file to {directory}.")
 
 
-def _add_head(directory, kernel, bias, do_lower_case, with_onnx):
-  """Adds the span head and the tokenizer to an exported encoder."""
+def _export_onnx(directory):
   import torch
   import transformers
 
-  # It would warn that there is no head yet and that the pooler is unused.
-  transformers.logging.set_verbosity_error()
   model = transformers.AutoModelForQuestionAnswering.from_pretrained(directory)
-  with torch.no_grad():
-    model.qa_outputs.weight.copy_(torch.from_numpy(kernel.T.copy()))
-    model.qa_outputs.bias.copy_(torch.from_numpy(bias))
-  model.save_pretrained(directory)
-  transformers.BertTokenizerFast(
-    os.path.join(directory, "vocab.txt"), do_lower_case=do_lower_case
-  ).save_pretrained(directory)
-  if with_onnx:
-    _write_onnx(model, directory)
-
-
-def _write_onnx(model, directory):
-  import torch
-
   batch = {
     name: torch.ones([2, 16], dtype=torch.long) for name in _NAMES.values()
   }
@@ -129,7 +95,7 @@ def torch_logits(directory):
   """Returns the model in PyTorch.
 
   Args:
-    directory: of `write_huggingface_model`.
+    directory: of `save_huggingface`.
 
   Returns:
     A function from a dict of int64 arrays [windows, seq_length], with their

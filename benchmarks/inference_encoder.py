@@ -14,6 +14,7 @@ import statistics
 import numpy as np
 from absl import flags
 
+from benchmarks.inputs import count_flag
 from benchmarks.repetitions import seconds_in_turns
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
@@ -21,9 +22,7 @@ from bert_span.cli import program
 _MODEL = flags.DEFINE_string(
   "model", "minilm_squad", "Model directory, or name of a model."
 )
-_ROUNDS = flags.DEFINE_integer(
-  "rounds", 50, "Calls of each side at each shape.", lower_bound=1
-)
+_ROUNDS = count_flag("rounds", 50, "Calls of each side at each shape.")
 _SHAPES = flags.DEFINE_list(
   "shapes",
   ["1x64", "1x160", "1x384", "16x160", "16x384"],

@@ -13,6 +13,11 @@ from bert_span.cli import program
 flags.disclaim_key_flags()
 
 
+def count_flag(name, default, text):
+  """Returns the flag of a whole number of at least 1."""
+  return flags.DEFINE_integer(name, default, text, lower_bound=1)
+
+
 def data_file_flag():
   """Returns --data_file."""
   return flags.DEFINE_string(
@@ -99,8 +104,3 @@ def batches_of(pairs, size):
     tuple(map(list, zip(*itertools.islice(endless, size), strict=True)))
     for _ in range(max(len(pairs) // size, 1))
   ]
-
-
-def read_json(path):
-  """Returns the value in a file, a pathlib.Path."""
-  return json.loads(path.read_text(encoding="utf-8"))

@@ -16,6 +16,7 @@ import time
 import numpy as np
 from absl import flags
 
+from benchmarks.inputs import count_flag
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
@@ -26,9 +27,7 @@ _QUESTIONS_FILE = flags.DEFINE_string(
 _PASSAGES = flags.DEFINE_string(
   "passages", None, "SQuAD files whose passages are searched.", required=True
 )
-_QUESTIONS = flags.DEFINE_integer(
-  "questions", 300, "Questions, drawn at random.", lower_bound=1
-)
+_QUESTIONS = count_flag("questions", 300, "Questions, drawn at random.")
 _TOP_K = flags.DEFINE_list("top_k", ["1", "5", "20"], "Passages to read.")
 _SCORES = {
   "probability": lambda prediction, best: best.probability,

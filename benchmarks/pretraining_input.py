@@ -17,6 +17,7 @@ import time
 import numpy as np
 from absl import flags
 
+from benchmarks.inputs import count_flag
 from benchmarks.machine import describe_machine
 from benchmarks.repetitions import rate_summary, repeated_seconds, spread
 from benchmarks.tables import print_head, print_row
@@ -32,18 +33,12 @@ _PRESET = flags.DEFINE_string("preset", "all-minilm-l6-v2", "Model to update.")
 _MAX_SEQ_LENGTH = flags.DEFINE_integer(
   "max_seq_length", 128, "WordPieces of a sequence.", lower_bound=8
 )
-_BATCH_SIZE = flags.DEFINE_integer(
-  "train_batch_size", 32, "Sequences per batch.", lower_bound=1
+_BATCH_SIZE = count_flag("train_batch_size", 32, "Sequences per batch.")
+_BATCHES = count_flag(
+  "batches", 100, "Batches per measurement of input and masking."
 )
-_BATCHES = flags.DEFINE_integer(
-  "batches", 100, "Batches per measurement of input and masking.", lower_bound=1
-)
-_UPDATES = flags.DEFINE_integer(
-  "updates", 5, "Updates per measurement of the model.", lower_bound=1
-)
-_REPETITIONS = flags.DEFINE_integer(
-  "repetitions", 5, "Measurements of each side.", lower_bound=1
-)
+_UPDATES = count_flag("updates", 5, "Updates per measurement of the model.")
+_REPETITIONS = count_flag("repetitions", 5, "Measurements of each side.")
 
 
 def main(argv):

@@ -31,6 +31,7 @@ from benchmarks.answering_sides import (
 from benchmarks.inputs import (
   batches_of,
   check_known,
+  count_flag,
   data_file_flag,
   read_examples,
   whole_numbers,
@@ -56,15 +57,14 @@ _PEERS = flags.DEFINE_list(
 _BATCH_SIZES = flags.DEFINE_list(
   "batch_sizes", ["1", "8", "32"], "Questions in a request."
 )
-_LONG_CHARACTERS = flags.DEFINE_integer(
+_LONG_CHARACTERS = count_flag(
   "long_characters",
   5000,
   "Length of long passages in characters: the question's own passage and those "
   "that follow it in the file.",
-  lower_bound=1,
 )
-_REQUESTS = flags.DEFINE_integer(
-  "requests", 200, "Maximum number of requests to each side.", lower_bound=1
+_REQUESTS = count_flag(
+  "requests", 200, "Maximum number of requests to each side."
 )
 _SECONDS = flags.DEFINE_float(
   "seconds",

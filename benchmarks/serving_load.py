@@ -18,6 +18,7 @@ from absl import flags
 
 from benchmarks.inputs import (
   batches_of,
+  count_flag,
   data_file_flag,
   read_examples,
   whole_numbers,
@@ -37,12 +38,8 @@ _MODEL = flags.DEFINE_string(
 _CLIENTS = flags.DEFINE_list(
   "clients", ["1", "2", "4", "8"], "Numbers of clients; one run for each."
 )
-_BATCH_SIZE = flags.DEFINE_integer(
-  "batch_size", 1, "Questions in a request.", lower_bound=1
-)
-_REQUESTS = flags.DEFINE_integer(
-  "requests", 100, "Maximum number of requests in a run.", lower_bound=1
-)
+_BATCH_SIZE = count_flag("batch_size", 1, "Questions in a request.")
+_REQUESTS = count_flag("requests", 100, "Maximum number of requests in a run.")
 _SECONDS = flags.DEFINE_float(
   "seconds", 60.0, "Maximum seconds of a run.", lower_bound=0.1
 )
@@ -55,9 +52,20 @@ _DATA_FILE = data_file_flag()
 
 def main(argv):
   """Measures each number of clients and prints a table."""
+  from bert_span.client.retries import RetryOptions
+  from bert_span.client.span_client import SpanClient
+
   clients = whole_numbers(_CLIENTS)
-  batches = _batches()
-  with _client() as client:
+  examples = read_examples(_DATA_FILE.value)
+  pairs = [(example.question, example.context) for example in examples]
+  random.Random(0).shuffle(pairs)
+  batches = batches_of(pairs, _BATCH_SIZE.value)
+  with SpanClient(
+    _ADDRESS.value,
+    _MODEL.value,
+    batch_size=_BATCH_SIZE.value,
+    retry_options=RetryOptions(_TIMEOUT, _TIMEOUT, max_attempts=1),
+  ) as client:
     for batch in itertools.islice(itertools.cycle(batches), _WARM_UP.value):
       client.answer(*batch)
     print_head(
@@ -106,28 +114,6 @@ def _run(client, batches, count):
     for worker in [pool.submit(work) for _ in range(count)]:
       worker.result()
   return latencies, failures
-
-
-def _client():
-  from bert_span.client.retries import RetryOptions
-  from bert_span.client.span_client import SpanClient
-
-  return SpanClient(
-    _ADDRESS.value,
-    _MODEL.value,
-    batch_size=_BATCH_SIZE.value,
-    retry_options=RetryOptions(_TIMEOUT, _TIMEOUT, max_attempts=1),
-  )
-
-
-def _batches():
-  """Returns lists of questions and passages, in a mixed order."""
-  pairs = [
-    (example.question, example.context)
-    for example in read_examples(_DATA_FILE.value)
-  ]
-  random.Random(0).shuffle(pairs)
-  return batches_of(pairs, _BATCH_SIZE.value)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ import tempfile
 
 from absl import flags, logging
 
-from benchmarks.inputs import read_examples
+from benchmarks.inputs import count_flag, read_examples
 from benchmarks.machine import describe_machine, vector_instructions
 from benchmarks.repetitions import seconds_in_turns
 from benchmarks.tables import print_head, print_row
@@ -34,17 +34,14 @@ _MODEL = flags.DEFINE_string(
   "model", "minilm_squad", "Model directory, or the packaged model."
 )
 (_PREDICT_FILE,) = model_flags.define_shared_flags("predict_file")
-_QUESTIONS = flags.DEFINE_integer(
-  "questions", 500, "Questions to score, drawn at random.", lower_bound=1
+_QUESTIONS = count_flag(
+  "questions", 500, "Questions to score, drawn at random."
 )
-_ROUNDS = flags.DEFINE_integer(
-  "rounds", 30, "Runs of each file for its latency.", lower_bound=1
-)
-_SHORT = flags.DEFINE_integer(
+_ROUNDS = count_flag("rounds", 30, "Runs of each file for its latency.")
+_SHORT = count_flag(
   "short",
   160,
   "Second length, in WordPieces, at which files of any length are timed.",
-  lower_bound=1,
 )
 _QUANTIZATIONS = flags.DEFINE_multi_enum(
   "quantization",

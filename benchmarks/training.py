@@ -29,7 +29,7 @@ import subprocess
 from absl import flags
 
 from benchmarks import random_models, training_sides
-from benchmarks.inputs import check_known
+from benchmarks.inputs import check_known, count_flag
 from benchmarks.machine import describe_machine
 from benchmarks.repetitions import measured_apart, repeated_seconds
 from benchmarks.tables import print_head, print_row
@@ -47,15 +47,9 @@ _PRECISIONS = flags.DEFINE_list(
 _MAX_SEQ_LENGTH = flags.DEFINE_integer(
   "max_seq_length", 384, "WordPieces of the longest windows.", 64, 384
 )
-_BATCH_SIZE = flags.DEFINE_integer(
-  "batch_size", 16, "Windows per batch.", lower_bound=1
-)
-_STEPS = flags.DEFINE_integer(
-  "steps", 12, "Measured updates at each length.", lower_bound=1
-)
-_WARM_UP = flags.DEFINE_integer(
-  "warm_up", 3, "Updates to warm up at each length.", lower_bound=1
-)
+_BATCH_SIZE = count_flag("batch_size", 16, "Windows per batch.")
+_STEPS = count_flag("steps", 12, "Measured updates at each length.")
+_WARM_UP = count_flag("warm_up", 3, "Updates to warm up at each length.")
 _PEAK_TFLOPS = flags.DEFINE_float(
   "peak_tflops", None, "Peak of the device in 10^12 operations per second."
 )

@@ -20,6 +20,7 @@ import time
 
 from absl import flags
 
+from benchmarks.inputs import count_flag
 from benchmarks.machine import describe_machine
 from benchmarks.random_models import SHAPES, random_encoder, random_span_model
 from benchmarks.tables import print_head, print_row
@@ -28,18 +29,12 @@ from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.training.options import ExecutionOptions
 
 _SHAPE = flags.DEFINE_enum("shape", "minilm", list(SHAPES), "Model to train.")
-_BATCH_SIZE = flags.DEFINE_integer(
-  "batch_size", 16, "Windows per batch.", lower_bound=1
-)
+_BATCH_SIZE = count_flag("batch_size", 16, "Windows per batch.")
 _LENGTH = flags.DEFINE_integer(
   "length", 192, "WordPieces of a window.", lower_bound=8
 )
-_WARM_UP = flags.DEFINE_integer(
-  "warm_up", 3, "Steps without the profiler.", lower_bound=1
-)
-_STEPS = flags.DEFINE_integer(
-  "steps", 5, "Steps with the profiler.", lower_bound=1
-)
+_WARM_UP = count_flag("warm_up", 3, "Steps without the profiler.")
+_STEPS = count_flag("steps", 5, "Steps with the profiler.")
 _TRACE_DIR = flags.DEFINE_string(
   "trace_dir", None, "Directory for the trace; by default it is removed."
 )

@@ -87,40 +87,30 @@ def _measure(shape, batch_size, length):
 def _seconds_per_step(model, batch_size, length):
   """Returns the mean seconds of a step, without the first two."""
   from benchmarks.random_training import train_on_random_windows
+  from bert_span.training.callbacks import Callback
 
-  clock = _step_clock()
+  times = []  # the end of each step
+
+  class StepClock(Callback):
+    name = "clock"
+
+    def is_due(self, step):
+      return True
+
+    def on_step(self, step):
+      times.append(time.monotonic())
+
   train_on_random_windows(
     model,
     batch_size,
     length,
     _STEPS.value,
     read_flags(ExecutionOptions),
-    clock,
+    StepClock(),
     targets=_TARGETS.value,
   )
-  gaps = [after - before for before, after in itertools.pairwise(clock.times)]
+  gaps = [after - before for before, after in itertools.pairwise(times)]
   return sum(gaps[1:]) / len(gaps[1:])
-
-
-def _step_clock():
-  """Returns a `Callback` whose attribute times has the end of each step."""
-  from bert_span.training.callbacks import Callback
-
-  class StepClock(Callback):
-    name = "clock"
-
-    def __init__(self):
-      self.times = []
-
-    def is_due(self, step):
-      del step
-      return True
-
-    def on_step(self, step):
-      del step
-      self.times.append(time.monotonic())
-
-  return StepClock()
 
 
 if __name__ == "__main__":

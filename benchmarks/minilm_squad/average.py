@@ -24,7 +24,6 @@ _OUTPUT = flags.DEFINE_string(
 
 def main(argv):
   """Loads the models, and writes their average."""
-  del argv
   from bert_span import SpanExtractor
 
   extractors = [SpanExtractor.from_preset(model) for model in _MODELS.value]

@@ -32,7 +32,6 @@ import collections
 import json
 import math
 import os
-import pathlib
 import random
 import re
 from itertools import permutations
@@ -40,9 +39,9 @@ from typing import NamedTuple
 
 from absl import flags
 
-from benchmarks.inputs import read_json
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
+from bert_span.storage.files import read_json
 
 
 def _define_share(name, default, text):
@@ -157,7 +156,7 @@ def main(argv):
 
 
 def _read(name):
-  return read_json(pathlib.Path(_DATA_DIR.value, f"{name}.json"))["data"]
+  return read_json(os.path.join(_DATA_DIR.value, f"{name}.json"))["data"]
 
 
 def _divide_articles():

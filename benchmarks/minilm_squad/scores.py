@@ -18,6 +18,7 @@ import random
 import numpy as np
 from absl import flags
 
+from benchmarks.inputs import count_flag
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
@@ -30,11 +31,10 @@ _DATA = flags.DEFINE_string(
 _PART = flags.DEFINE_enum(
   "part", "select", ["select", "held_out"], "Which articles to score on."
 )
-_QUESTIONS = flags.DEFINE_integer(
+_QUESTIONS = count_flag(
   "questions",
   600,
   "Maximum number of questions of each kind and sort, drawn at random.",
-  lower_bound=1,
 )
 _ANSWERED = flags.DEFINE_float(
   "answered",

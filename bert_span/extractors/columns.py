@@ -14,54 +14,44 @@ import dataclasses
 
 from bert_span.storage.files import encodable
 
-# The name of the column with the number of entries ends so.
+# The attribute of the column with the number of entries.
 _COUNT = "count"
+_BYTES = ("byte_start", "byte_end")  # which the server computes
+_PLACES = ("char_start", "char_end", *_BYTES)
+_TYPES = {
+  "text": "string",
+  "is_answerable": "bool",
+  **dict.fromkeys((*_PLACES, _COUNT), "int32"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-  """One column of an answer.
+  """One column of an answer."""
 
-  Attributes:
-    name: its name in a SavedModel.
-    attribute: its name in predictions, in `ServedSpan` and in JSON.
-    type: string, int32, float32 or bool.
-    description: a sentence about it.
-    decoded: the decoder's column it is made of; "" if the server computes it
-      from offsets.
-    is_served: whether a SavedModel returns it; else only JSON has it.
-    is_compared: whether an export must have the values of the model in it.
-      Texts of equal probability may change places in an n-best list.
-  """
-
+  # In a SavedModel and, unless it follows from offsets, of the decoder.
   name: str
-  attribute: str
-  type: str
+  attribute: str  # of predictions and of `ServedSpan`, key in JSON
+  type: str  # string, int32, float32 or bool
   description: str
-  decoded: str = ""
-  is_served: bool = True
+  is_served: bool = True  # by a SavedModel; else only JSON has it
+  # Whether an export must have the values of the model in it. Texts of equal
+  # probability may change places in an n-best list.
   is_compared: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
 class AnswerColumns:
-  """The columns of an answer.
+  """The columns of an answer."""
 
-  Attributes:
-    question: columns [questions]; one of them is the number of entries.
-    entry: columns [questions, entries].
-    entries: the attribute of a prediction with the entries, and their key in
-      the rows of beam_predict.
-    json_question: attributes of question columns that `ask --json` prints.
-    json_entries: the key of the entries there.
-    classes: name -> description of what TensorFlow Serving's Classify returns.
-  """
-
-  question: tuple[Column, ...]
-  entry: tuple[Column, ...]
+  question: tuple[Column, ...]  # [questions]; one is the number of entries
+  entry: tuple[Column, ...]  # [questions, entries]
+  # The attribute of a prediction with the entries, and their key in the rows of
+  # beam_predict.
   entries: str
-  json_question: tuple[str, ...]
-  json_entries: str
+  json_question: tuple[str, ...]  # attributes that `ask --json` prints
+  json_entries: str  # the key of the entries there
+  # Name -> description of what TensorFlow Serving's Classify returns.
   classes: dict[str, str]
 
   @property
@@ -150,110 +140,65 @@ def _json_object(columns, entry):
   return values
 
 
-def _place_columns(prefix="", note=""):
-  """The columns with the offsets of an answer or of an entry."""
-  described = {
-    "char_start": "first character of the answer in the context, from 0",
-    "char_end": "character after the answer; context[char_start:char_end]",
-    "byte_start": "first byte of the answer in the context as it was sent",
-    "byte_end": "byte after the answer",
-  }
-  return tuple(
-    Column(
-      f"{prefix}{name}",
-      name,
-      "int32",
-      f"as {name}; padding 0" if prefix else text,
-      decoded=f"{prefix}{name}" if name.startswith("char") else "",
-      # The server computes bytes; the order of an n-best list may differ.
-      is_compared=name.startswith("char") and prefix != "n_best_",
+def _columns(prefix, descriptions, uncompared=_BYTES, unserved=()):
+  """The columns of a dict from names to descriptions."""
+  columns = []
+  for name, description in descriptions.items():
+    attribute = name.removeprefix(prefix)
+    attribute = "text" if attribute == "answer" else attribute
+    columns.append(
+      Column(
+        name,
+        attribute,
+        _TYPES.get(attribute, "float32"),
+        description,
+        is_served=attribute not in unserved,
+        is_compared=attribute not in uncompared,
+      )
     )
-    for name, text in described.items()
-  )
+  return tuple(columns)
 
 
-def _number_columns(prefix):
-  """The scores of an entry."""
-  return tuple(
-    Column(
-      f"{prefix}{name}",
-      name,
-      "float32",
-      f"as {name}; padding 0",
-      f"{prefix}{name}",
-    )
-    for name in ("score", "probability")
-  )
+def _as_question(prefix, *attributes):
+  return {prefix + name: f"as {name}; padding 0" for name in attributes}
 
 
-def _question_columns(answer, score, probability, null_odds, is_answerable):
-  """The question columns of both heads, with their descriptions."""
-  return (
-    Column("answer", "text", "string", answer, "answer"),
-    *_place_columns(),
-    Column("score", "score", "float32", score, "score"),
-    Column("probability", "probability", "float32", probability, "probability"),
-    Column("null_odds", "null_odds", "float32", null_odds, "null_odds"),
-    Column(
-      "is_answerable", "is_answerable", "bool", is_answerable, "is_answerable"
-    ),
-  )
-
+_QUESTION_PLACES = {
+  "char_start": "first character of the answer in the context, from 0",
+  "char_end": "character after the answer; context[char_start:char_end]",
+  "byte_start": "first byte of the answer in the context as it was sent",
+  "byte_end": "byte after the answer",
+}
 
 SPAN_COLUMNS = AnswerColumns(
-  question=(
-    *_question_columns(
-      answer="the answer, valid UTF-8; empty for no answer",
-      score="what answers are compared by, in the unit of span_score",
-      probability="of a calibrated model, the chance that the answer is right; "
-      "else, logit_sum: softmax over the n-best list, mean_probability: the "
-      "score",
-      null_odds="score of no answer - score of the best span; above the "
+  question=_columns(
+    "n_best_",
+    {
+      "answer": "the answer, valid UTF-8; empty for no answer",
+      **_QUESTION_PLACES,
+      "score": "what answers are compared by, in the unit of span_score",
+      "probability": "of a calibrated model, the chance that the answer is "
+      "right; else, logit_sum: softmax over the n-best list, "
+      "mean_probability: the score",
+      "null_odds": "score of no answer - score of the best span; above the "
       "threshold there is no answer (1e6: no span is possible)",
-      is_answerable="whether the answer is a span",
-    ),
-    Column(
-      "n_best_count",
-      _COUNT,
-      "int32",
-      "entries of the n-best list without padding",
-      "n_best_count",
-    ),
+      "is_answerable": "whether the answer is a span",
+      "n_best_count": "entries of the n-best list without padding",
+    },
   ),
-  entry=(
-    Column(
-      "n_best_answer",
-      "text",
-      "string",
-      "texts, best first; after n_best_count padding",
-      "n_best_text",
-      is_compared=False,
-    ),
-    *_place_columns("n_best_"),
-    Column(
-      "n_best_start_logit",
-      "start_logit",
-      "float32",
-      "logit of the first WordPiece",
-      "n_best_start_logit",
-      is_served=False,
-    ),
-    Column(
-      "n_best_end_logit",
-      "end_logit",
-      "float32",
-      "logit of the last WordPiece",
-      "n_best_end_logit",
-      is_served=False,
-    ),
-    *_number_columns("n_best_"),
-    Column(
-      "n_best_is_answerable",
-      "is_answerable",
-      "bool",
-      "true for a span, false for the entry of no answer and for padding",
-      is_compared=False,
-    ),
+  entry=_columns(
+    "n_best_",
+    {
+      "n_best_answer": "texts, best first; after n_best_count padding",
+      **_as_question("n_best_", *_PLACES),
+      "n_best_start_logit": "logit of the first WordPiece",
+      "n_best_end_logit": "logit of the last WordPiece",
+      **_as_question("n_best_", "score", "probability"),
+      "n_best_is_answerable": "true for a span, false for the entry of no "
+      "answer and for padding",
+    },
+    uncompared=("text", *_PLACES, "is_answerable"),
+    unserved=("start_logit", "end_logit"),
   ),
   entries="n_best",
   json_question=(
@@ -264,35 +209,30 @@ SPAN_COLUMNS = AnswerColumns(
 )
 
 BIO_COLUMNS = AnswerColumns(
-  question=(
-    *_question_columns(
-      answer="the span with the best score, valid UTF-8; empty for no answer",
-      score="of that span: geometric mean of its tags' probabilities, the unit "
-      "of threshold; 0 for no answer",
-      probability="of exactly that span; for no answer, that there is no span",
-      null_odds="log-probability of no span - that of the best tags with one, "
-      "in nats; with version_2_with_negative above the threshold there is no "
-      "answer (1e6: no span is possible)",
-      is_answerable="whether the answer has a span",
-    ),
-    Column(
-      "span_count",
-      _COUNT,
-      "int32",
-      "spans of the answer, 0 for no answer; padding follows them",
-      "span_count",
-    ),
+  question=_columns(
+    "span_",
+    {
+      "answer": "the span with the best score, valid UTF-8; empty for no "
+      "answer",
+      **_QUESTION_PLACES,
+      "score": "of that span: geometric mean of its tags' probabilities, the "
+      "unit of threshold; 0 for no answer",
+      "probability": "of exactly that span; for no answer, that there is no "
+      "span",
+      "null_odds": "log-probability of no span - that of the best tags with "
+      "one, in nats; with version_2_with_negative above the threshold there is "
+      "no answer (1e6: no span is possible)",
+      "is_answerable": "whether the answer has a span",
+      "span_count": "spans of the answer, 0 for no answer; padding follows "
+      "them",
+    },
   ),
-  entry=(
-    Column(
-      "span_text",
-      "text",
-      "string",
-      "texts in order of position; padding empty",
-      "span_text",
-    ),
-    *_place_columns("span_"),
-    *_number_columns("span_"),
+  entry=_columns(
+    "span_",
+    {
+      "span_text": "texts in order of position; padding empty",
+      **_as_question("span_", *_PLACES, "score", "probability"),
+    },
   ),
   entries="spans",
   json_question=("null_odds",),

@@ -1,6 +1,5 @@
 """What every extractor is: a Keras model of strings that answers."""
 
-import dataclasses
 import functools
 from typing import ClassVar
 
@@ -16,19 +15,17 @@ from bert_span.data.window_batches import (
   example_arrays,
   example_batches,
 )
-from bert_span.extractors import preset_files
-from bert_span.extractors.string_model import StringModel
+from bert_span.extractors.preset_model import PresetModel
 from bert_span.modeling.encoder import (
-  EncoderConfig,
   build_encoder,
   check_sequence_length,
   encode,
   encoder_config,
 )
-from bert_span.modeling.heads import assign_head, named_logits
+from bert_span.modeling.heads import named_logits
 
 
-class Extractor(StringModel):
+class Extractor(PresetModel):
   """An encoder with a head, trained on strings, that answers questions.
 
   `SpanExtractor` and `BioExtractor` are the two of this package. Everything in
@@ -165,21 +162,18 @@ class Extractor(StringModel):
   @preprocessor.setter
   def preprocessor(self, preprocessor):
     if preprocessor is not None:
-      self._check_preprocessor(preprocessor)
+      check_sequence_length(self.backbone, preprocessor.options.max_seq_length)
+      rows = encoder_config(self.backbone).vocabulary_size
+      tokens = len(preprocessor.tokenizer.vocabulary)
+      if tokens > rows:
+        raise ValueError(
+          f"The vocabulary has {tokens} tokens but the encoder only {rows} "
+          "embeddings. Use the vocabulary that belongs to the checkpoint."
+        )
     # Not tracked by Keras: it has no weights, and the graph's variables are the
     # model's own.
     object.__setattr__(self, "_preprocessor", preprocessor)
     object.__setattr__(self, "_graph", None)
-
-  def _check_preprocessor(self, preprocessor):
-    check_sequence_length(self.backbone, preprocessor.options.max_seq_length)
-    rows = encoder_config(self.backbone).vocabulary_size
-    tokens = len(preprocessor.tokenizer.vocabulary)
-    if tokens > rows:
-      raise ValueError(
-        f"The vocabulary has {tokens} tokens but the encoder only {rows} "
-        "embeddings. Use the vocabulary that belongs to the checkpoint."
-      )
 
   @property
   def window_options(self):
@@ -302,78 +296,6 @@ class Extractor(StringModel):
       tf.constant(batch_size),
     )
 
-  # Files.
-
-  @classmethod
-  def from_preset(
-    cls,
-    preset,
-    window_options=None,
-    decoder_options=None,
-    fixed_length=False,
-    verify=True,
-    **options,
-  ):
-    """Loads a trained model, or an encoder with a new head.
-
-    Args:
-      preset: "minilm_squad", the model that comes with the package; a
-        directory that `save_to_preset` or run_squad wrote; a Hugging Face
-        directory; a name or a directory of KerasHub; or an `EncoderSource`,
-        for instance of a TensorFlow 1 checkpoint.
-      window_options, decoder_options: None takes the saved ones.
-      fixed_length: see pad_to_max of `SpanPreprocessor`.
-      verify: compare the files with the checksums they were saved with.
-      **options: single options that differ, such as max_seq_length=384.
-
-    Returns:
-      An extractor of the class for the head that was saved, which is this one
-      or a subclass. An encoder without such a head gets a new one, which
-      `answer` refuses until it was trained.
-
-    Raises:
-      ValueError: there is no such model, it is damaged or has another head, or
-        an option is unknown.
-    """
-    return preset_files.load_extractor(
-      cls,
-      preset,
-      window_options,
-      decoder_options,
-      fixed_length=fixed_length,
-      verify=verify,
-      options=options,
-    )
-
-  @classmethod
-  def from_loaded(
-    cls,
-    loaded,
-    vocabulary,
-    lower_case,
-    window_options,
-    decoder_options,
-    fixed_length=False,
-    head_bias=True,
-  ):
-    """An extractor of a `LoadedPreset`, with its trained or a new head."""
-    preprocessor = cls.preprocessor_class(
-      vocabulary, lower_case, window_options, pad_to_max=fixed_length
-    )
-    tensors = cls.head_tensors(loaded)
-    head = cls.make_head("bias" in tensors) if tensors else None
-    extractor = cls(
-      loaded.backbone, preprocessor, decoder_options, head, head_bias
-    )
-    if tensors:
-      assign_head(extractor.head, tensors)
-    return extractor
-
-  @classmethod
-  def head_tensors(cls, loaded):
-    """The dict of the trained head's weights in a `LoadedPreset`, or None."""
-    return loaded.head_weights.get(cls.make_head().name)
-
   @classmethod
   def class_of_head(cls, name, preset):
     """This class or the subclass of it whose head has a name."""
@@ -385,92 +307,13 @@ class Extractor(StringModel):
       )
     return kind
 
-  def save_to_preset(self, directory, selection=None, half_precision=False):
-    """Writes the model as one directory, on a local disk whole or not at all.
-
-    It holds KerasHub's preset of the encoder, the head, the vocabulary,
-    span_config.json and checksums.json. An old model is replaced; other files
-    in its directory stay. On a remote file system (gs://...) files are replaced
-    one by one, span_config.json last.
-
-    Args:
-      directory: a local path or one of tf.io.gfile.
-      selection: how the model was selected, for `write_selection`.
-      half_precision: write the encoder's weights as float16, half as many
-        bytes; they are read as float32.
-
-    Raises:
-      ValueError: the directory holds no model, or a weight exceeds float16.
-    """
-    preset_files.save_extractor(self, directory, selection, half_precision)
-
-  def export(self, path, format="tf_saved_model", **options):
-    """Writes the model for a server or for devices, and checks the result.
-
-    Args:
-      path: for "tf_saved_model" the folder of all versions of the served model,
-        which gets the next version; for "litert" the file, ending with .tflite.
-      format: "tf_saved_model", for TensorFlow Serving, or "litert", TFLite.
-      **options: of `export_saved_model`: version, steps, dtype, with_warmup; or
-        of `TFLiteOptions`: quantization, dynamic_length, ...
-
-    Returns:
-      The path of the version, or of the file.
-
-    Raises:
-      ValueError: a check failed and nothing is written.
-    """
-    # Rooms after this one, which import it; as keras.Model.export does.
-    from bert_span.serving import export as serving_export
-    from bert_span.tflite import export as tflite_export
-
-    if format == "tf_saved_model":
-      return serving_export.export_saved_model(self, path, **options)[0]
-    if format != "litert":
-      raise ValueError(
-        f"format must be tf_saved_model or litert. Received: {format!r}."
-      )
-    options = tflite_export.TFLiteOptions(**options)
-    tflite_export.export_tflite(self, path, options)
-    return path
-
   def with_encoder_dtype(self, dtype):
     """A copy whose encoder computes in "bfloat16" or "float16"."""
     backbone = build_encoder(encoder_config(self.backbone), dtype)
-    backbone.set_weights(self.backbone.get_weights())
     head = type(self.head).from_config(self.head.get_config())
     copy = type(self)(backbone, self.preprocessor, self.decoder_options, head)
-    copy.head.set_weights(self.head.get_weights())
+    copy.set_weights(self.get_weights())
     return copy
-
-  def get_config(self):
-    preprocessor = self.preprocessor
-    return {
-      "name": self.name,
-      "trainable": self.trainable,
-      "encoder": dataclasses.asdict(encoder_config(self.backbone)),
-      "dtype": self.backbone.dtype_policy.name,
-      "preprocessor": preprocessor
-      and keras.saving.serialize_keras_object(preprocessor),
-      "decoder_options": dataclasses.asdict(self.decoder_options),
-      "head": keras.saving.serialize_keras_object(self.head),
-    }
-
-  @classmethod
-  def from_config(cls, config, custom_objects=None):
-    preprocessor, head = (
-      config[name]
-      and keras.saving.deserialize_keras_object(config[name], custom_objects)
-      for name in ("preprocessor", "head")
-    )
-    return cls(
-      build_encoder(EncoderConfig(**config["encoder"]), config["dtype"]),
-      preprocessor,
-      cls.decoder_class.options_type(**config["decoder_options"]),
-      head,
-      name=config["name"],
-      trainable=config["trainable"],
-    )
 
 
 def extractor_class(name):

@@ -5,9 +5,6 @@ import tensorflow as tf
 
 from bert_span.data.window_batches import text_tensor
 
-# Questions in a batch, as keras.Model.fit has it.
-_BATCH_SIZE = 32
-
 
 class StringModel(keras.Model):
   """A model whose preprocessor makes windows of questions and passages.
@@ -151,7 +148,7 @@ class StringModel(keras.Model):
     dataset = tf.data.Dataset.from_tensor_slices(data)
     if shuffle:
       dataset = dataset.shuffle(max(len(dataset), 1))
-    return dataset.batch(batch_size or _BATCH_SIZE)
+    return dataset.batch(batch_size or 32)  # as keras.Model.fit
 
   def _window_batches(self, questions):
     """The dataset of their windows, as the preprocessor makes them."""

@@ -133,17 +133,15 @@ def served_columns(table, decoded, contexts, num_entries=None):
   places = [
     c for c in table.served if c.attribute in ("char_start", "char_end")
   ]
-  in_bytes = byte_offsets(
-    contexts, [decoded[column.decoded] for column in places]
-  )
+  in_bytes = byte_offsets(contexts, [decoded[column.name] for column in places])
   values = {
     column.name.replace("char", "byte"): offsets
     for column, offsets in zip(places, in_bytes, strict=True)
   }
   served = {}
   for column in table.served:
-    if column.decoded:
-      value = decoded[column.decoded]
+    if column.name in decoded:
+      value = decoded[column.name]
     elif column.attribute == "is_answerable":
       prefix = column.name.removesuffix("is_answerable")
       ends, starts = (

@@ -172,9 +172,8 @@ def unfinished_directory(directory, publish=None):
   try:
     with _full_disk_named(directory):
       yield unfinished
-      for folder, _, names in os.walk(unfinished):
-        for name in names:
-          _sync(os.path.join(folder, name))
+      for name in tree_files(unfinished):
+        _sync(os.path.join(unfinished, name))
     if publish:
       publish(unfinished)
       return

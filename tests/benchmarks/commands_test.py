@@ -1,12 +1,15 @@
-"""Every benchmark runs as a command, at its smallest setting."""
+"""Every benchmark runs at its smallest setting."""
 
 import json
+import sys
 
 import pytest
-from programs import succeeds
+from programs import fork_server, start_program, succeeds, succeeds_here
 from squad_runs import write_squad_files
 from tiny_extractor import shared_model
 from tiny_pretraining import write_corpus
+
+from benchmarks import answering_sides, repetitions
 
 # Flags of each program, and the first cells of the rows that it prints.
 _COMMANDS = {
@@ -64,6 +67,9 @@ _COMMANDS = {
   ),
 }
 _NEED = {"beam_workers": "apache_beam", "passage_search": "bm25s"}
+# Run here, so that the processes that they start have TensorFlow already;
+# `growth` starts its own. The others run as commands.
+_RUN_HERE = ("conversion", "serving", "training", "training_step")
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +85,28 @@ def files(tmp_path_factory):
   }
 
 
+@pytest.fixture
+def run_benchmark(monkeypatch):
+  """A function that runs a benchmark; returns what it prints."""
+  context = fork_server()
+  monkeypatch.setattr(
+    answering_sides.multiprocessing, "get_context", lambda unused_kind: context
+  )
+
+  def measured_apart(module, case, env=(), **unused_options):
+    flags = *sys.argv[1:], f"--case={case}"
+    run = start_program(module, *flags, environ=env).finish()
+    return json.loads(run.stdout.splitlines()[-1])
+
+  monkeypatch.setattr(repetitions, "measured_apart", measured_apart)
+
+  def run(name, flags):
+    succeed = succeeds_here if name in _RUN_HERE else succeeds
+    return succeed(f"benchmarks.{name}", *flags.split()).stdout
+
+  return run
+
+
 def _rows(output):
   """Returns the cells of the last table, without its head."""
   lines = [line for line in output.splitlines() if line.startswith("|")]
@@ -90,13 +118,12 @@ def _rows(output):
 
 @pytest.mark.large
 @pytest.mark.parametrize("name", _COMMANDS)
-def test_a_benchmark_prints_its_rows(name, files, server):
+def test_a_benchmark_prints_its_rows(name, files, server, run_benchmark):
   if name in _NEED:
     pytest.importorskip(_NEED[name])
   flags, first_cells = _COMMANDS[name]
   paths = {**files, "address": server.address}
-  run = succeeds(f"benchmarks.{name}", *flags.format(**paths).split())
-  rows = _rows(run.stdout)
+  rows = _rows(run_benchmark(name, flags.format(**paths)))
   assert rows
   if first_cells:
     assert [row[0] for row in rows] == first_cells
@@ -111,10 +138,9 @@ def test_training_is_measured_under_jax():
 
 
 @pytest.mark.large
-def test_a_case_of_a_training_step_is_measured():
-  flags = ("--shapes=tiny", "--batch_sizes=2", "--lengths=8", "--steps=3")
-  run = succeeds("benchmarks.training_step", *flags)
-  (line,) = run.stdout.splitlines()
+def test_a_case_of_a_training_step_is_measured(run_benchmark):
+  flags = "--shapes=tiny --batch_sizes=2 --lengths=8 --steps=3"
+  (line,) = run_benchmark("training_step", flags).splitlines()
   result = json.loads(line)
   assert (result["shape"], result["batch_size"]) == ("tiny", 2)
   assert result["peak_mb"] > 0

@@ -17,42 +17,18 @@ def test_an_n_best_list_is_cut_and_no_answer_has_no_place():
     NBestEntry("Ben", 8, 11, 0.0, 1.0, 1.0, 0.1),
   )
   found = Prediction("q", "Ada", 0, 3, 6.0, 0.7, -4.0, entries, (_ADA,))
+  best = {"char_start": 0, "char_end": 3, "score": 6.0, "probability": 0.7}
+  best["null_odds"] = -4.0
+  nothing = entries[1]._replace(char_start=None, char_end=None)
   assert SPAN_COLUMNS.json_answer(found, 2) == {
     "answer": "Ada",
-    "char_start": 0,
-    "char_end": 3,
-    "score": 6.0,
-    "probability": 0.7,
-    "null_odds": -4.0,
-    "n_best": [
-      {
-        "text": "Ada",
-        "char_start": 0,
-        "char_end": 3,
-        "start_logit": 2.0,
-        "end_logit": 4.0,
-        "score": 6.0,
-        "probability": 0.7,
-      },
-      {
-        "text": "",
-        "char_start": None,
-        "char_end": None,
-        "start_logit": 1.0,
-        "end_logit": 1.0,
-        "score": 2.0,
-        "probability": 0.2,
-      },
-    ],
+    **best,
+    "n_best": [entries[0]._asdict(), nothing._asdict()],
   }
   # Texts of equal probability may change places.
   assert SPAN_COLUMNS.expected_row(found) == {
     "answer": "Ada",
-    "char_start": 0,
-    "char_end": 3,
-    "score": 6.0,
-    "probability": 0.7,
-    "null_odds": -4.0,
+    **best,
     "is_answerable": True,
     "n_best_count": 3,
     "n_best_score": [6.0, 2.0, 1.0],

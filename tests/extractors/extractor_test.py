@@ -134,7 +134,7 @@ def test_a_failed_save_leaves_the_old_model(copied, extractor, monkeypatch):
   files = {path: path.stat().st_mtime_ns for path in copied.iterdir()}
   fail = mock.Mock(side_effect=OSError("disk full"))
   monkeypatch.setattr(
-    "bert_span.extractors.preset_files.write_span_config", fail
+    "bert_span.extractors.preset_model.write_span_config", fail
   )
   with pytest.raises(OSError, match="disk full"):
     extractor.save_to_preset(copied)

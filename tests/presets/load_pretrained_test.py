@@ -4,28 +4,23 @@ import keras_hub
 import numpy as np
 import pytest
 from tiny_encoder import tiny_encoder
+from tiny_extractor import VOCABULARY, shared_extractor, shared_model
 from toy_trainer import assert_same
 
-from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.presets import load_pretrained, model_directory
+from bert_span.presets import load_pretrained
 from bert_span.storage.files import copy_tree
 
 
-def test_saved_model_comes_back_with_its_head_from_any_file_system(tmp_path):
-  model = SpanExtractor(tiny_encoder())
-  model_directory.save_backbone(model.backbone, tmp_path)
-  model_directory.save_head(model.head, tmp_path)
-  vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefg"]
-  model_directory.save_tokenizer(str(tmp_path), vocabulary, True)
-  directory = "ram://load_pretrained/model"
-  copy_tree(str(tmp_path), directory)
+def test_saved_model_comes_back_with_its_head_from_any_file_system():
+  model, directory = shared_extractor(), "ram://load_pretrained/model"
+  copy_tree(str(shared_model()), directory)
   loaded = load_pretrained.load_pretrained(directory)
   assert loaded.description == f"the model bert_span trained in {directory}"
   assert_same(loaded.backbone.weights, model.backbone.weights)
   head = loaded.head_weights["span_head"]
   np.testing.assert_array_equal(head["kernel"], model.head.kernel)
-  np.testing.assert_array_equal(head["bias"], [0.0, 0.0])
-  assert (loaded.vocabulary(), loaded.lower_case) == (vocabulary, True)
+  np.testing.assert_array_equal(head["bias"], model.head.bias)
+  assert (loaded.vocabulary(), loaded.lower_case) == (VOCABULARY, True)
 
 
 def test_keras_hub_preset_brings_its_vocabulary(tmp_path):
@@ -38,15 +33,6 @@ def test_keras_hub_preset_brings_its_vocabulary(tmp_path):
   assert_same(loaded.backbone.weights, backbone.weights)
   assert (loaded.head_weights, loaded.lower_case) == ({}, False)
   assert loaded.vocabulary() == vocabulary
-
-
-@pytest.mark.parametrize(
-  ("preset", "message"),
-  [("no_such", "all-minilm.*bert_base_en"), ("nofs://a/b", "nofs://a/b")],
-)
-def test_unknown_name_and_file_system_are_refused(preset, message):
-  with pytest.raises(ValueError, match=message):
-    load_pretrained.load_pretrained(preset)
 
 
 @pytest.mark.parametrize(
@@ -64,11 +50,15 @@ def test_directory_of_another_kind_is_refused(tmp_path, name, content, message):
     load_pretrained.load_pretrained(str(tmp_path))
 
 
-def test_single_files_are_refused(tmp_path):
-  for name, message in (
-    ("model.weights.h5", str(tmp_path / "model.weights.h5")),
-    ("pytorch_model.bin", r"pickled weights .*\.bin"),
+def test_unknown_names_and_file_systems_and_single_files_are_refused(tmp_path):
+  weights, pickled = tmp_path / "model.weights.h5", tmp_path / "a.bin"
+  for path in (weights, pickled):
+    path.touch()
+  for preset, message in (
+    ("no_such", "all-minilm.*bert_base_en"),
+    ("nofs://a/b", "nofs://a/b"),
+    (weights, str(weights)),
+    (pickled, r"pickled weights .*\.bin"),
   ):
-    (tmp_path / name).touch()
     with pytest.raises(ValueError, match=message):
-      load_pretrained.load_pretrained(tmp_path / name)
+      load_pretrained.load_pretrained(preset)

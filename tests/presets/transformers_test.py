@@ -1,7 +1,6 @@
 """Logits, tokens and answers here are those of transformers."""
 
 import importlib.util
-import itertools
 import json
 import subprocess
 import sys
@@ -9,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
+from looped_decoder import decode_by_loops
 from tiny_extractor import CONTEXT, QUESTION, extractor_of
 
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -126,45 +126,6 @@ def test_a_model_of_ours_has_the_same_logits_and_tokens_there(folder, name):
   assert found == json.loads((directory / "pairs.json").read_text())
 
 
-def _documented_answer(windows, rows, logits, options):
-  """Post-processing as documented for transformers' run_qa.
-
-  The best sum of two logits among the best starts and ends of each window;
-  "no answer", (0, 0), by the window where that is least likely. As here, a
-  start counts only in the window that shows most around it, and a blank neither
-  starts nor ends an answer. Returns offsets, score and odds of "no answer".
-  """
-  starts, ends = (logits[f"{end}_logits"] for end in ("start", "end"))
-  char_starts, char_ends = (
-    windows[f"token_char_{end}"] for end in ("starts", "ends")
-  )
-  has_text = char_ends > char_starts
-  best, best_score = (0, 0), -np.inf
-  for row in rows:
-    length = windows["input_mask"][row].sum()
-    first = windows["first_context_position"][row]
-    last = first + windows["context_length"][row] - 1
-    tops = (
-      np.argsort(-values[row, :length], kind="stable")[: options.n_best_size]
-      for values in (starts, ends)
-    )
-    for start, end in itertools.product(*tops):
-      if (
-        first <= start <= end <= last
-        and end - start < options.max_answer_length
-        and has_text[row, [start, end]].all()
-        and windows["is_max_context"][row, start]
-        and starts[row, start] + ends[row, end] > best_score
-      ):
-        best_score = starts[row, start] + ends[row, end]
-        best = char_starts[row, start], char_ends[row, end]
-  null_score = min(starts[row, 0] + ends[row, 0] for row in rows)
-  null_odds = null_score - best_score
-  if null_odds > options.null_score_diff_threshold:
-    return (0, 0), null_score, null_odds
-  return best, best_score, null_odds
-
-
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_answers_are_those_of_the_documented_post_processing(
   folder, examples, name
@@ -175,13 +136,20 @@ def test_answers_are_those_of_the_documented_post_processing(
   windows = {n: x.numpy() for n, x in _windows(extractor, examples).items()}
   with np.load(folder / "ours" / name / "windows_outputs.npz") as stored:
     logits = dict(stored)
+  options = extractor.decoder_options
   num_answered = 0
   for index, prediction in enumerate(extractor.predictions(examples)):
-    (rows,) = np.nonzero(windows["example_index"] == index)
-    offsets, score, null_odds = _documented_answer(
-      windows, rows, logits, extractor.decoder_options
+    rows = windows["example_index"] == index
+    spans, null_odds = decode_by_loops(
+      examples[index].context,
+      {column: values[rows] for column, values in windows.items()},
+      *(logits[f"{end}_logits"][rows] for end in ("start", "end")),
+      options,
     )
-    assert (prediction.char_start, prediction.char_end) == offsets, index
+    *place, score = spans[0][1:]
+    if null_odds > options.null_score_diff_threshold:
+      place, score = [0, 0], null_odds + score
+    assert [prediction.char_start, prediction.char_end] == place, index
     assert prediction.score == pytest.approx(score, abs=1e-3)
     assert prediction.null_odds == pytest.approx(null_odds, abs=1e-3)
     num_answered += bool(prediction.text)

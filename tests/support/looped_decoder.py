@@ -28,7 +28,8 @@ def decode_by_loops(context, windows, start_logits, end_logits, options):
     nulls.append(start[0] + end[0])
     for s in np.argsort(-start, kind="stable")[:n]:
       for e in np.argsort(-end, kind="stable")[:n]:
-        fits = is_max_context[s] and ends[e] >= 0
+        # A blank, as byte pairs have it, neither starts nor ends an answer.
+        fits = is_max_context[s] and ends[s] > starts[s] and ends[e] > starts[e]
         if fits and s <= e < s + options.max_answer_length:
           span = context[starts[s] : ends[e]], starts[s], ends[e]
           spans.append((*span, start[s] + end[e]))

@@ -50,7 +50,13 @@ def run_here(name, *arguments, stdin=""):
     ),
   ):
     try:
-      importlib.import_module(name).run()
+      module = importlib.import_module(name)
+      if hasattr(module, "run"):
+        module.run()
+      else:  # a benchmark
+        importlib.import_module("bert_span.cli.program").run_program(
+          module.main
+        )
     except SystemExit as ended:
       status = ended.code or 0
   return subprocess.CompletedProcess(
@@ -121,7 +127,7 @@ class Program:
     self._outputs = folder / "stdout", folder / "stderr"
     for path in self._outputs:
       path.touch()
-    self._process = _server().Process(
+    self._process = fork_server().Process(
       target=_run, args=(command, environ, *self._outputs)
     )
     self._process.start()
@@ -158,7 +164,7 @@ def error_line(run):
 
 
 @functools.cache
-def _server():
+def fork_server():
   """The context of the process that programs are forked from."""
   context = multiprocessing.get_context("forkserver")
   context.set_forkserver_preload(_PRELOADED)

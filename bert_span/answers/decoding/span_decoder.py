@@ -70,7 +70,7 @@ class SpanDecoder(AnswerDecoder):
         is_answerable: bool, whether the answer is a span.
         n_best_count: int32, entries of the n-best list without padding.
       Per entry, best first, [examples, n_best_size], or one more with
-      version_2_with_negative: n_best_text (string), n_best_char_start,
+      version_2_with_negative: n_best_answer (string), n_best_char_start,
       n_best_char_end (int32), n_best_start_logit, n_best_end_logit (float32),
       n_best_score, n_best_probability (float64). The null entry has text "" and
       characters 0, 0; padding is "" and zeros.
@@ -120,7 +120,7 @@ class SpanDecoder(AnswerDecoder):
       columns["char_start"][:, tf.newaxis],
       columns["char_end"][:, tf.newaxis],
     )[:, 0]
-    columns["n_best_text"] = table_texts(
+    columns["n_best_answer"] = table_texts(
       characters, columns["n_best_char_start"], columns["n_best_char_end"]
     )
     return columns

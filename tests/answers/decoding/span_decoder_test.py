@@ -46,7 +46,7 @@ def _decode_one(start_logits, end_logits, **options):
 
 def _texts(outputs, row=0):
   count = outputs["n_best_count"][row]
-  texts = outputs["n_best_text"][row]
+  texts = outputs["n_best_answer"][row]
   assert all(text == b"" for text in texts[count:])
   return [text.decode() for text in texts[:count]]
 
@@ -248,7 +248,7 @@ def test_random_batches_decode_as_nested_loops_do(seed):
     count = int(outputs["n_best_count"][i])
     columns = [
       outputs[f"n_best_{name}"][i, :count].numpy().tolist()
-      for name in ("text", "char_start", "char_end", "score")
+      for name in ("answer", "char_start", "char_end", "score")
     ]
     got = [(text.decode(), *row) for text, *row in zip(*columns, strict=True)]
     assert got == (spans or [("", 0, 0, 0.0)])
