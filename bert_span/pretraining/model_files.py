@@ -140,8 +140,7 @@ def read_original_heads(checkpoint):
   reader = tf.train.load_checkpoint(checkpoint)
   return {
     name: reader.get_tensor(name)
-    for _, names in _HEADS.values()
-    for name in names
+    for name in (*_MLM_NAMES, *_SBO_NAMES)
     if reader.has_tensor(name)
   }
 
