@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 
+from bert_span.answers.decoding.predictions import Prediction
 from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.squad.reader import SquadFile
 from bert_span.training.options import SelectionOptions
@@ -21,15 +22,12 @@ class DevelopmentSet:
 
   def selection_options(self, decoder_options, extractor_class):
     """The options with the metric's name in the scores of these data."""
-    # With empty answers: an error in the data is reported before the training.
-    ids = [example.qas_id for example in self.squad_file.examples]
-    version_2 = decoder_options.version_2_with_negative
-    scores = self._shown_scores(
-      dict.fromkeys(ids, ""),
-      dict.fromkeys(ids, 0.0) if version_2 else None,
-      dict.fromkeys(ids, ()),
-      extractor_class,
-    )
+    # Of empty answers: an error in the data is reported before the training.
+    empty = [
+      Prediction(example.qas_id, "", 0, 0, 0.0, 0.0, 0.0, (), ())
+      for example in self.squad_file.examples
+    ]
+    scores = self._shown_scores(empty, decoder_options, extractor_class)
     metric = self.options.best_metric
     if metric == "exact_match" and "exact" in scores:
       metric = "exact"
@@ -38,14 +36,8 @@ class DevelopmentSet:
   def scores(self, extractor, interruptible):
     """Scores in percent; `interruptible`: see `TerminationRequest`."""
     answers = extractor.predictions(self.squad_file.examples, self.batch_size)
-    predictions = list(interruptible(answers))
-    version_2 = extractor.decoder_options.version_2_with_negative
-    return self._shown_scores(
-      {p.qas_id: p.text for p in predictions},
-      {p.qas_id: p.null_odds for p in predictions} if version_2 else None,
-      {p.qas_id: [s.text for s in p.spans] for p in predictions},
-      extractor,
-    )
+    answers = list(interruptible(answers))
+    return self._shown_scores(answers, extractor.decoder_options, extractor)
 
   def fingerprint(self, decoder_options):
     """What the scores depend on apart from the model, as JSON values."""
@@ -63,8 +55,13 @@ class DevelopmentSet:
       "decoder": decoder,
     }
 
-  def _shown_scores(self, texts, null_odds, spans, extractor):
-    scores = official_scores(self.squad_file, texts, null_odds)
+  def _shown_scores(self, predictions, decoder_options, extractor):
+    version_2 = decoder_options.version_2_with_negative
+    scores = official_scores(
+      self.squad_file,
+      {p.qas_id: p.text for p in predictions},
+      {p.qas_id: p.null_odds for p in predictions} if version_2 else None,
+    )
     shown = {name: scores[name] for name in _SHOWN if name in scores}
-    more = extractor.development_scores(self.squad_file.examples, spans)
-    return shown | more
+    spans = {p.qas_id: [s.text for s in p.spans] for p in predictions}
+    return shown | extractor.development_scores(self.squad_file.examples, spans)

@@ -23,6 +23,7 @@ from safetensors import numpy as safetensors_numpy
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.presets.encoder_source import arrays_sha256
 from bert_span.storage.atomic_file import write_tensors
+from bert_span.storage.files import read_bytes
 
 SOFT_LABELS_FILE = "soft_labels.safetensors"
 _KEY = "key"
@@ -78,7 +79,7 @@ def distillation_loss_fn(extractor, loss, temperature, weight):
     logits = model(inputs, training=True)
     hard = soft = 0.0
     for name, shape in extractor.logits.items():
-      soft_labels = batch[_label(name)]
+      soft_labels = batch[f"soft_{name}"]
       soft_labels = soft_labels if shape else soft_labels[..., 0]
       hard += loss.call(labels[name], logits[name])
       soft += loss.call(soft_labels, logits[name] / temperature)
@@ -92,30 +93,24 @@ def teachers_digest(teachers):
   return [arrays_sha256(teacher.weights) for teacher in teachers]
 
 
-def _label(name):
-  return f"soft_{name}"
-
-
 def _read(path, key):
   """The soft labels of a file, a dict; None if they have another key."""
   if not tf.io.gfile.exists(path):
     return None
   try:
-    with tf.io.gfile.GFile(path, "rb") as file:
-      tensors = safetensors_numpy.load(file.read())
-    is_same = np.array_equal(tensors.pop(_KEY), key)
+    tensors = safetensors_numpy.load(read_bytes(path))
+    return tensors if np.array_equal(tensors.pop(_KEY), key) else None
   except (SafetensorError, KeyError) as error:
     raise ValueError(
       f"{path} is damaged ({error}). Delete it: the run makes it again."
     ) from error
-  return tensors if is_same else None
 
 
 def _soft_labels(windows, teachers, temperature):
   """Dict of soft labels, float32 [all tokens, values]."""
   count, lengths = len(windows.token_ids), windows.lengths
   sums = {
-    _label(name): np.zeros([count, *(shape or (1,))])
+    f"soft_{name}": np.zeros([count, *(shape or (1,))])
     for name, shape in teachers[0].logits.items()
   }
   shown = {"desc": "Running the teachers", "unit": "WordPiece"}
@@ -128,7 +123,7 @@ def _soft_labels(windows, teachers, temperature):
         order = order[len(rows) :]
         tokens, probabilities = _outputs(windows, rows, teacher, temperature)
         for name, values in probabilities.items():
-          sums[_label(name)][tokens] += values
+          sums[f"soft_{name}"][tokens] += values
         bar.update(len(tokens))
   return {n: (x / len(teachers)).astype(np.float32) for n, x in sums.items()}
 

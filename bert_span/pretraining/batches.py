@@ -22,10 +22,7 @@ from bert_span.pretraining.block_stream import (
 )
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.pretraining.records import RecordBatches
-from bert_span.pretraining.text_sources import (
-  find_sources,
-  sources_of_worker,
-)
+from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage.record_files import is_record_file
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import load_vocabulary, vocabulary_sha256
@@ -49,11 +46,8 @@ class PretrainingInput:
   @property
   def row_lengths(self):
     """WordPieces or targets in a row of each array of a batch."""
-    lengths = dict.fromkeys(masking.SEQUENCE_KEYS, self.max_seq_length)
-    return {
-      key: lengths.get(key, self.masking.max_predictions)
-      for key in masking.BATCH_KEYS
-    }
+    targets = dict.fromkeys(masking.TARGET_KEYS, self.masking.max_predictions)
+    return dict.fromkeys(masking.SEQUENCE_KEYS, self.max_seq_length) | targets
 
   def arrays(self, sequences):
     """Returns a batch of `MaskedSequence`s: int32 [batch, row length]."""
@@ -76,11 +70,15 @@ class PretrainingInput:
       yield self.mask(ids, epoch, place.block)
 
   def copies(self, sources, count, num_workers=1, worker=0):
-    """Yields the sequences of a worker out of the sources of all workers."""
-    worker_sources = sources_of_worker(sources, num_workers, worker)
-    for copy in range(count):
+    """Yields the sequences of a worker: of every num_workers-th source."""
+    if len(sources) < num_workers:
+      raise ValueError(
+        f"{num_workers} workers cannot share {len(sources)} files, because "
+        "each worker reads whole files. Split the text into more files."
+      )
+    for epoch in range(worker, count * num_workers, num_workers):
       # Every copy and every worker draws other masks.
-      yield from self.sequences(worker_sources, copy * num_workers + worker)
+      yield from self.sequences(sources[worker::num_workers], epoch)
 
   def training_batches(self, sources, batch_size, places_path=None):
     """Endless batches of text or records; places_path: see `ChunkPlaces`."""
@@ -111,12 +109,8 @@ class PretrainingInput:
 def open_text(text, vocab_file, do_lower_case, max_seq_length, options):
   """Returns the `PretrainingInput` and the sources of text to mask.
 
-  Args:
-    text: `TextLocation`.
-    vocab_file: path of vocab.txt.
-    do_lower_case: whether the vocabulary is lower-cased.
-    max_seq_length: WordPieces of a sequence, [CLS] and [SEP] included.
-    options: `MaskingOptions` with max_predictions.
+  `text` is a `TextLocation`, vocab_file the path of a vocab.txt, and the others
+  are as in `PretrainingInput`.
   """
   vocabulary = load_vocabulary(vocab_file)
   pretraining_input = PretrainingInput(

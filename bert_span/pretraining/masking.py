@@ -31,7 +31,6 @@ Source: Joshi et al. 2020 (SpanBERT), section 3.1.
 """
 
 import bisect
-import dataclasses
 import itertools
 from typing import NamedTuple
 
@@ -51,11 +50,11 @@ _MAX_BOUNDARY_TARGETS = 15
 # is uniform over the possible ones.
 _BLIND_TRIES = 8
 SEQUENCE_KEYS = ("input_ids", "input_mask")
-_TARGET_KEYS = (
+TARGET_KEYS = (
   *("masked_positions", "masked_ids"),
   *("sbo_lefts", "sbo_rights", "sbo_positions"),
 )
-BATCH_KEYS = (*SEQUENCE_KEYS, *_TARGET_KEYS)
+BATCH_KEYS = (*SEQUENCE_KEYS, *TARGET_KEYS)
 
 
 class MaskedSpan(NamedTuple):
@@ -75,8 +74,7 @@ class MaskedSpan(NamedTuple):
   right_boundary: int | None
 
 
-@dataclasses.dataclass(frozen=True)
-class MaskedSequence:
+class MaskedSequence(NamedTuple):
   """A sequence [CLS] text [SEP] before and after masking."""
 
   original_ids: np.ndarray  # int32 [seq_length]
@@ -254,7 +252,7 @@ def masked_arrays(sequences, lengths):
         if left and right and position - left <= _MAX_BOUNDARY_TARGETS:
           boundary = (left, right, position - left)
         targets.append((position, masked.original_ids[position], *boundary))
-    table = np.array(targets, np.int32).reshape(-1, len(_TARGET_KEYS))
-    for key, values in zip(_TARGET_KEYS, table.T, strict=True):
+    table = np.array(targets, np.int32).reshape(-1, len(TARGET_KEYS))
+    for key, values in zip(TARGET_KEYS, table.T, strict=True):
       batch[key][row, : len(values)] = values
   return batch

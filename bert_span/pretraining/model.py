@@ -149,7 +149,6 @@ class SpanBoundaryHead(Float32Layer):
     super().__init__(name=name, **kwargs)
     self.max_positions = max_positions
     self.position_dim = position_dim
-    self.position_embeddings = None
     self.transform_1 = PredictionTransform(hidden_dim, name="transform_1")
     self.transform_2 = PredictionTransform(hidden_dim, name="transform_2")
     self.output_layer = TiedOutput(vocabulary_size, name="output")
@@ -217,7 +216,6 @@ class TiedOutput(Float32Layer):
   def __init__(self, vocabulary_size, **kwargs):
     super().__init__(**kwargs)
     self.vocabulary_size = vocabulary_size
-    self.bias = None
 
   def build(self, *unused_shapes):
     self.bias = self.add_weight(

@@ -19,8 +19,6 @@ from bert_span.storage import atomic_file
 from bert_span.storage.log import log_line
 
 HEADS_FILE = "pretraining_heads.safetensors"
-CHECKPOINT_NAME = "bert_model.ckpt"
-BERT_CONFIG_FILE = "bert_config.json"
 # Names of the weights of a `PredictionTransform`.
 _TRANSFORM = ("dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta")
 _MLM_NAMES = [
@@ -81,7 +79,7 @@ def export_tf1(backbone, directory, heads):
   tensors = heads | {f"bert/{name}": tensor for name, tensor in encoder}
   names = sorted(tensors)
   tf.raw_ops.SaveV2(
-    prefix=os.path.join(directory, CHECKPOINT_NAME),
+    prefix=os.path.join(directory, "bert_model.ckpt"),
     tensor_names=names,
     shape_and_slices=[""] * len(names),
     tensors=[tensors[name] for name in names],
@@ -95,7 +93,7 @@ def export_tf1(backbone, directory, heads):
   # The original calls the tanh form "gelu".
   config["hidden_act"] = config["hidden_act"].removesuffix("_new")
   atomic_file.write_json_atomically(
-    os.path.join(directory, BERT_CONFIG_FILE), config
+    os.path.join(directory, "bert_config.json"), config
   )
 
 
@@ -142,8 +140,7 @@ def read_original_heads(checkpoint):
   reader = tf.train.load_checkpoint(checkpoint)
   return {
     name: reader.get_tensor(name)
-    for _, names in _HEADS.values()
-    for name in names
+    for name in (*_MLM_NAMES, *_SBO_NAMES)
     if reader.has_tensor(name)
   }
 

@@ -49,7 +49,10 @@ def pretrain(
     callbacks=callbacks,
     strategy=strategy,
   )
-  tokens = float(np.mean(sample_lengths(batches)))
+  with _naming_causes(batches):
+    sample = batches.dataset(0).take(_SAMPLED_BATCHES)
+    lengths = [np.sum(batch["input_mask"], axis=-1) for batch in sample]
+  tokens = np.mean(lengths)
   log_line(
     f"{tokens:.0f} WordPieces a sequence, {options.num_train_steps} steps of "
     f"{options.train_batch_size} sequences, {options.num_warmup_steps} of "
@@ -73,15 +76,6 @@ def pretrain(
   return steps
 
 
-def sample_lengths(batches):
-  """WordPieces of the sequences in the first batches, padding not counted."""
-  sample = batches.dataset(0).take(_SAMPLED_BATCHES)
-  with _naming_causes(batches):
-    return np.concatenate(
-      [np.sum(batch["input_mask"], axis=-1) for batch in sample]
-    )
-
-
 @contextlib.contextmanager
 def _naming_causes(batches):
   """Replaces errors that TensorFlow raises for damaged text or records."""
@@ -94,9 +88,9 @@ def _naming_causes(batches):
 def make_evaluate(model):
   """Returns a function that scores the model's current weights on text.
 
-  Its arguments are the batches of `evaluation_batches` and the most of them to
-  read. It returns a dict of mlm_loss (nats a target), mlm_accuracy (fraction of
-  the targets) and so on; padding is not counted.
+  It takes the batches of `evaluation_batches` and the most of them to read, and
+  returns a dict of mlm_loss (nats a target), mlm_accuracy (fraction of the
+  targets) and so on; padding is not counted.
   """
   spec = {key: tf.TensorSpec([None, None], tf.int32) for key in BATCH_KEYS}
 
@@ -123,9 +117,10 @@ def make_evaluate(model):
         scores[f"{name}_loss"] = totals[f"{name}_loss"] / divisor
         scores[f"{name}_accuracy"] = totals[f"{name}_correct"] / divisor
         scores[f"num_{name}_targets"] = targets
-    for name in ("num_sequences", "num_tokens"):
-      scores[name] = totals[name]
-    scores["tokens_per_second"] = scores["num_tokens"] / max(seconds, 1e-9)
-    return scores
+    return scores | {
+      "num_sequences": totals["num_sequences"],
+      "num_tokens": totals["num_tokens"],
+      "tokens_per_second": totals["num_tokens"] / max(seconds, 1e-9),
+    }
 
   return evaluate

@@ -98,7 +98,6 @@ class TextFile:
         ) from error
 
   def _text(self, line, document):
-    """Returns the text of a line that holds a document."""
     if self.text_field is None or not line.strip():
       return line
     location = f"{self.path}, line {document + 1}"
@@ -157,16 +156,6 @@ def split_sentences(document):
     for start, end in itertools.pairwise([0, *ends, len(document)])
   )
   return [part for part in parts if part]
-
-
-def sources_of_worker(sources, num_workers, worker):
-  """Returns the sources of one worker: every num_workers-th."""
-  if len(sources) < num_workers:
-    raise ValueError(
-      f"{num_workers} workers cannot share {len(sources)} files, because each "
-      "worker reads whole files. Split the text into more files."
-    )
-  return sources[worker::num_workers]
 
 
 def _decoded(rows, path, unit, first):

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import json
-import os
 import re
 
 import keras
@@ -16,7 +15,6 @@ from bert_span.training.strategy import is_chief, own_folder
 
 # As run_squad: Estimator's names, output_dir/model.ckpt-<step>.
 CHECKPOINT_NAME = "model.ckpt"
-OPTIONS_FILE = "training_options.json"
 _OPTIONS_KEY = "options/.ATTRIBUTES/py_state"
 # Raised when the storage does not answer or the memory is full; any other error
 # says that the checkpoint's files are cut short, changed or gone.
@@ -101,14 +99,14 @@ class RunCheckpoints:
     A ValueError refuses a checkpoint of another model, run or program.
     """
     state = tf.train.get_checkpoint_state(self.output_dir)
-    paths = list(state.all_model_checkpoint_paths) if state else []
+    paths = state.all_model_checkpoint_paths if state else []
     # Sort by step: after a damaged checkpoint, earlier steps are saved later.
-    paths.sort(key=_step_of, reverse=True)
+    paths = sorted(paths, key=_step_of, reverse=True)
     restored = next(filter(self._restore, paths), None)
     if not paths:
       tf.io.gfile.makedirs(self.write_dir)
-      options_path = tf.io.gfile.join(self.write_dir, OPTIONS_FILE)
-      write_json_atomically(options_path, self.options)
+      path = tf.io.gfile.join(self.write_dir, "training_options.json")
+      write_json_atomically(path, self.options)
     elif not restored:
       raise ValueError(
         f"No checkpoint in {self.output_dir} can be read. Use another "
@@ -121,7 +119,7 @@ class RunCheckpoints:
     return restored
 
   def _restore(self, path):
-    """Restores a checkpoint and returns True; False if it is damaged."""
+    """Returns whether a checkpoint could be restored; False: it is damaged."""
     try:
       reader = tf.train.load_checkpoint(path)
       if not reader.has_tensor(_OPTIONS_KEY):
@@ -146,20 +144,18 @@ class RunCheckpoints:
   def _check_shapes(self, path, saved):
     """Refuses a checkpoint of another model and names what differs."""
     expected = {
-      f"{name}/{index}/.ATTRIBUTES/VARIABLE_VALUE": variable
+      f"{name}/{index}/.ATTRIBUTES/VARIABLE_VALUE": (v.path, list(v.shape))
       for name, variables in self._variables.items()
-      for index, variable in enumerate(variables)
+      for index, v in enumerate(variables)
     }
     held = [key for key in saved if key.split("/")[0] in self._variables]
     for key in (*expected, *held):
-      variable = expected.get(key)
-      here = list(variable.shape) if variable is not None else None
+      variable, here = expected.get(key, (key, None))
       if here != saved.get(key):
         raise ValueError(
-          f"The checkpoint {path} is of another model: "
-          f"{key if variable is None else variable.path} has shape {here} here "
-          f"and {saved.get(key)} there. Use another --output_dir, or the model "
-          "that the run was begun with."
+          f"The checkpoint {path} is of another model: {variable} has shape "
+          f"{here} here and {saved.get(key)} there. Use another --output_dir, "
+          "or the model that the run was begun with."
         )
 
 
@@ -183,8 +179,7 @@ def _repair_index(output_dir):
     if tf.train.get_checkpoint_state(output_dir) is not None:
       return
   names = _names_in(output_dir, r"-\d+\.index")
-  checkpoints = [os.path.splitext(name)[0] for name in names]
-  checkpoints.sort(key=_step_of)
+  checkpoints = sorted((n.removesuffix(".index") for n in names), key=_step_of)
   if not checkpoints:
     tf.io.gfile.remove(path)
     return
@@ -199,7 +194,6 @@ def _repair_index(output_dir):
 
 
 def _names_in(folder, ending):
-  """Returns the files of a folder named model.ckpt and this ending."""
   pattern = re.compile(re.escape(CHECKPOINT_NAME) + ending)
   return filter(pattern.fullmatch, tf.io.gfile.listdir(folder))
 

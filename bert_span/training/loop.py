@@ -20,7 +20,7 @@ from bert_span.training.step_runner import (
   seed_dropout,
   spread_dropout,
 )
-from bert_span.training.strategy import check_same_step, computes_on_accelerator
+from bert_span.training.strategy import check_same_step, device_kind
 
 # The host reads the metrics this often: seldom enough not to keep an
 # accelerator waiting.
@@ -117,7 +117,7 @@ class Trainer:
     options, last_step = self.options, self.num_train_steps
     report_steps = min(_STEPS_PER_REPORT, options.iterations_per_loop)
     # A step takes a CPU so long that the call itself is nothing.
-    most_steps = report_steps if computes_on_accelerator(self.strategy) else 1
+    most_steps = 1 if device_kind(self.strategy) == "CPU" else report_steps
     dataset = dataset_fn(step)
     train_step = TrainStep(
       self.model,
@@ -174,7 +174,7 @@ class Trainer:
 
   def _stop_reasons(self):
     reasons = [callback.stop_reason() for callback in self.callbacks]
-    return [reason for reason in reasons if reason]
+    return list(filter(None, reasons))
 
   def _fixed_options(self):
     """Returns what must not change within the run, a dict of JSON values."""

@@ -112,7 +112,6 @@ class BertAdamW(keras.optimizers.AdamW):
     self.layer_rates = layer_rates(paths, self.layer_decay)
 
   def update_step(self, gradient, variable, learning_rate):
-    """Updates one variable."""
     index = self._get_variable_index(variable)  # As Keras documents it.
     cast = functools.partial(tf.cast, dtype=variable.dtype)
     learning_rate = cast(learning_rate)
@@ -126,9 +125,9 @@ class BertAdamW(keras.optimizers.AdamW):
     beta_1, beta_2 = cast(self.beta_1), cast(self.beta_2)
     step, zero = cast(self.iterations), cast(0.0)
     tf.raw_ops.ResourceApplyAdam(
-      var=_handle(variable),
-      m=_handle(self.momentums[index]),
-      v=_handle(self.velocities[index]),
+      var=variable.handle,
+      m=self.momentums[index].value.handle,
+      v=self.velocities[index].value.handle,
       beta1_power=beta_1 ** (step + 1) if self.bias_correction else zero,
       beta2_power=beta_2 ** (step + 1) if self.bias_correction else zero,
       lr=learning_rate,
@@ -159,13 +158,6 @@ def make_optimizer(options, schedule, strategy=None, **arguments):
       bias_correction=options.adam_bias_correction,
       **arguments,
     )
-
-
-def _handle(variable):
-  """Returns the resource of a Keras or TensorFlow variable."""
-  if isinstance(variable, keras.Variable):
-    variable = variable.value
-  return variable.handle
 
 
 def optimizer_options(optimizer):

@@ -15,15 +15,13 @@ from bert_span.training.options import SelectionOptions
 from bert_span.training.progress import write_scalars
 from bert_span.training.strategy import is_chief, own_folder
 
-EVALUATIONS_FILE = "evaluations.json"
-
 
 @dataclasses.dataclass(eq=False)
 class ModelSelection(Callback):
   """Scores the model every eval_steps steps and keeps the best.
 
-  Its state is the list of all evaluations, dicts of step and scores. They go
-  to the log, to output_dir/eval (for TensorBoard) and to evaluations.json.
+  Its state, all evaluations as dicts of step and scores, goes to the log, to
+  output_dir/eval (for TensorBoard) and to evaluations.json.
   """
 
   options: SelectionOptions
@@ -42,9 +40,8 @@ class ModelSelection(Callback):
   def __post_init__(self):
     self.state = JsonState([])
     options = dataclasses.asdict(self.options)
-    self.fingerprint = {"evaluation": {**options, **self.inputs}}
+    self.fingerprint = {"evaluation": options | self.inputs}
     self._own_dir = own_folder(self.strategy, self.output_dir)
-    self._events = None
 
   def __enter__(self):
     directory = self.model_directory
@@ -108,7 +105,7 @@ class ModelSelection(Callback):
       "best_step": best and best["step"],
       "evaluations": self.state.value,
     }
-    path = tf.io.gfile.join(self._own_dir, EVALUATIONS_FILE)
+    path = tf.io.gfile.join(self._own_dir, "evaluations.json")
     write_json_atomically(path, evaluations)
     words = ", ".join(f"{name} {score:.5g}" for name, score in scores.items())
     best_words = ", the best so far" if is_best else ""

@@ -86,14 +86,10 @@ class TrainStep:
   def gradients(self, micro_batches, weights):
     """Returns the gradients of the whole batch, and its metrics.
 
-    Args:
-      micro_batches, weights: this replica's part of the batch,
-        [micro_batches, rows, ...], see `split_batch`.
-
-    Returns:
-      A dict from indices of `variables` to their gradients, and a dict of
-      float32 scalars: loss, learning_rate (that of this update), global_norm
-      (before clipping), and the metrics of loss_fn.
+    `micro_batches` and `weights` are this replica's part of the batch, see
+    `split_batch`. Gradients are a dict by indices of `variables`. Metrics are
+    float32 scalars: loss, learning_rate (that of this update), global_norm
+    (before clipping), and those of loss_fn.
     """
     sums = self._sums(micro_batches, weights)
     context = tf.distribute.get_replica_context()
@@ -125,9 +121,7 @@ class TrainStep:
     clipped, _ = tf.clip_by_global_norm(
       [*gradients.values()], self.options.clip_norm, use_norm=global_norm
     )
-    self.optimizer.apply(
-      clipped, [self.variables[index] for index in gradients]
-    )
+    self.optimizer.apply(clipped, [self.variables[i] for i in gradients])
 
   def _sums(self, micro_batches, weights):
     """Adds up `_micro_batch_sums` over the micro-batches."""
@@ -162,9 +156,8 @@ class TrainStep:
   def _micro_batch_sums(self, batch, weights):
     """Returns metrics, gradients, and half the squared norms of unsummed rows.
 
-    The last two are dicts from indices of `variables`. Variables without a
-    gradient, such as the pooler's, are left out: they are neither updated nor
-    decayed.
+    The last two are dicts by indices of `variables`. Variables without a
+    gradient, such as the pooler's, are neither updated nor decayed.
     """
 
     def mean(values):

@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.training.checkpoints import random_states
-from bert_span.training.strategy import computes_on_accelerator
+from bert_span.training.strategy import device_kind
 
 # Seeds of dropout are below it, so no two replicas share one.
 _SEED_RANGE = 2**31
@@ -100,14 +100,11 @@ class StepRunner:
 
 def compiles_steps(execution, strategy, dataset):
   """Returns whether XLA compiles the gradients; a TPU always compiles."""
-  if isinstance(strategy, tf.distribute.TPUStrategy):
-    return False
-  if execution.jit_compile != "auto":
-    return execution.jit_compile == "on"
+  kind = device_kind(strategy)
+  if execution.jit_compile != "auto" or kind != "GPU":
+    return execution.jit_compile == "on" and kind != "TPU core"
   specs = tf.nest.flatten(dataset.element_spec)
-  return computes_on_accelerator(strategy) and all(
-    spec.shape.is_fully_defined() for spec in specs
-  )
+  return all(spec.shape.is_fully_defined() for spec in specs)
 
 
 def split_batch(batch, num_replicas, num_micro_batches=1):

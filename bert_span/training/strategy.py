@@ -80,10 +80,7 @@ def start_strategy(options, train_options):
   """Makes and logs the strategy of a training, see `make_strategy`."""
   strategy = make_strategy(options, train_options.execution)
   count, workers = strategy.num_replicas_in_sync, num_workers(strategy)
-  if isinstance(strategy, tf.distribute.TPUStrategy):
-    kind = "TPU core"
-  else:
-    kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
+  kind = device_kind(strategy)
   of_workers = f" of {workers} workers" if workers > 1 else ""
   batch_size = train_options.train_batch_size
   log_line(
@@ -98,11 +95,11 @@ def scope_of(strategy):
   return (strategy or tf.distribute.get_strategy()).scope()
 
 
-def computes_on_accelerator(strategy):
-  """Returns whether the strategy's devices are GPUs or a TPU."""
-  return isinstance(strategy, tf.distribute.TPUStrategy) or bool(
-    tf.config.list_logical_devices("GPU")
-  )
+def device_kind(strategy):
+  """Returns what the strategy's devices are: "TPU core", "GPU" or "CPU"."""
+  if isinstance(strategy, tf.distribute.TPUStrategy):
+    return "TPU core"
+  return "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
 
 
 def num_workers(strategy):

@@ -9,12 +9,7 @@ import sys
 import pytest
 import tensorflow as tf
 from programs import start_program
-from span_runs import (
-  Run,
-  compared_weights,
-  make_model,
-  max_difference,
-)
+from span_runs import Run, compared_weights, make_model, max_difference
 from squad_runs import read, squad_flags
 from toy_trainer import assert_same_checkpoint
 
