@@ -66,10 +66,7 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
 class ShardModelHandler(ModelHandler):
   def __init__(self, source):
     super().__init__()
-    self._source = source
-
-  def load_model(self):
-    return self._source.load()
+    self.load_model = source.load
 
   def run_inference(self, batch, model, inference_args=None):
     return [(shard, *answer_shard(records, model)) for shard, records in batch]
