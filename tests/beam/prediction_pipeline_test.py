@@ -177,30 +177,6 @@ def test_what_is_not_answered_is_a_dead_letter_and_nothing_is_lost(
   load.assert_called_once()  # for all shards
 
 
-def test_a_worker_that_dies_loses_nothing_and_doubles_nothing(
-  span_model, whole, tmp_path, monkeypatch
-):
-  """The third shard's worker dies; the same run again ends as one did."""
-  files, contents = whole
-  shards = AnswerShards(str(tmp_path), 4)
-  # The second run answers the other two shards only.
-  outcomes = [mock.DEFAULT] * 5
-  outcomes[2] = MemoryError("the machine is gone")
-  dying = mock.Mock(
-    wraps=prediction_pipeline.answer_shard, side_effect=outcomes
-  )
-  monkeypatch.setattr(prediction_pipeline, "answer_shard", dying)
-  with pytest.raises(Exception, match="the machine is gone"):
-    run(files, shards, span_model)
-  assert len(shards.done()) == 2
-  before = contents_of(tmp_path)
-  assert run(files, shards, span_model)["shards_written"] == 2
-  assert contents_of(tmp_path) == contents
-  assert before.items() <= contents.items()
-  # All done: once more does nothing.
-  assert run(files, shards, span_model)["shards_written"] == 0
-
-
 @pytest.mark.skipif(
   not importlib.util.find_spec("distributed"),
   reason="pip install 'dask[distributed]'",
@@ -243,3 +219,5 @@ def test_a_run_that_filled_the_disk_goes_on(span_model, whole, small_disk):
   enlarge()
   assert run(files, shards, span_model)["shards_written"] == 4 - len(done)
   assert contents_of(folder) == contents
+  # All done: once more does nothing.
+  assert run(files, shards, span_model)["shards_written"] == 0

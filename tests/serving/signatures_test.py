@@ -7,13 +7,13 @@ import tensorflow as tf
 from exported_model import ask, check_columns, check_logits, served_model
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_example import text_example
-from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
+from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
-from bert_span import BioDecoderOptions, BioPreprocessor, SpanExtractor
+from bert_span import SpanExtractor
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.serving.assets_extra import text_example
 from bert_span.serving.signatures import ServedModel, byte_offsets
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions
@@ -90,7 +90,7 @@ def test_examples_and_classify_answer_as_serving_default(kind):
   server, _ = served_model(kind)
   pairs = [(QUESTION, CONTEXT), ("", CONTEXT), ("Who?", "É " + CONTEXT)]
   serialized = tf.constant(
-    [text_example({"question": q, "context": c}) for q, c in pairs]
+    [text_example(*pair).SerializeToString() for pair in pairs]
   )
   expected = ask(server, *zip(*pairs, strict=True))
   columns = server.functions["examples"](serialized)
@@ -145,24 +145,6 @@ def test_real_questions_are_answered_alike(
     columns, _ = _check_equal(server, extractor, questions, contexts)
     texts.update(columns.get("span_text", columns["answer"]).ravel())
   assert len(texts) > 0.75 * len(examples)
-
-
-def test_no_answer_wins_above_the_threshold_of_the_options():
-  tiny = served_model(BioExtractor)[1]
-  options = tiny.preprocessor.options
-  extractor = BioExtractor(
-    tiny.backbone,
-    BioPreprocessor(VOCABULARY, options=options, pad_to_max=True),
-    BioDecoderOptions(
-      version_2_with_negative=True, null_score_diff_threshold=-1e9
-    ),
-    tiny.head,
-  )
-  columns, _ = _check_equal(
-    ServedModel(extractor), extractor, [QUESTION], [CONTEXT * 3]
-  )
-  assert not columns["is_answerable"].any()
-  assert (columns["null_odds"] < NO_SPAN_NULL_ODDS).all()
 
 
 def test_questions_that_would_all_be_empty_are_refused():
