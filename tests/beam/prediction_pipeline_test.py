@@ -92,9 +92,8 @@ def test_answers_are_those_of_the_extractor(kind, format, tmp_path):
   out = tmp_path / "out"
   shards = AnswerShards(str(out), 5, format)
   numbers = run(files, shards, AnswerSource(directory, 3))
-  rows = (
-    rows_in(out) if format == "jsonl" else parquet.read_table(out).to_pylist()
-  )
+  is_jsonl = format == "jsonl"
+  rows = rows_in(out) if is_jsonl else parquet.read_table(out).to_pylist()
   predictions = extractor.predictions(examples)
   expected = {
     example.qas_id: extractor.columns.answer_row(example, prediction, 3)
@@ -156,9 +155,8 @@ def test_what_is_not_answered_is_a_dead_letter_and_nothing_is_lost(
   load = mock.Mock(return_value=faulty)
   monkeypatch.setattr(AnswerSource, "load", load)
   bad = ["{", '{"id": "no passage", "question": "Who?"}', '"text"']
-  file = write_json_lines(
-    tmp_path / "a.jsonl", examples_of(20), [*bad, _REPEATED]
-  )
+  more = [*bad, _REPEATED]
+  file = write_json_lines(tmp_path / "a.jsonl", examples_of(20), more)
   out = tmp_path / "out"
   numbers = run([file], AnswerShards(str(out), 3), span_model, ["Whose?"])
   assert sorted(row["id"] for row in rows_in(out)) == sorted(
