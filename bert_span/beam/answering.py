@@ -130,17 +130,12 @@ def answer_shard(records, answer_rows):
 
 def _outcomes(examples, answer_rows):
   """Yields a row or an exception for each example, in order."""
-  position = 0
-  while position < len(examples):
+  for batch in example_batches(examples):
     try:
-      for row in answer_rows(examples[position:]):
-        yield row
-        position += 1
+      yield from list(answer_rows(batch))
     except Exception:
       # Python's log, which Beam collects from the workers.
       logging.exception("Answering failed; its questions are asked one by one.")
-      # The batch that failed: those before it were answered.
-      batch = example_batches(examples[position:])[0]
       for example in batch:
         try:
           (row,) = answer_rows([example])
@@ -148,4 +143,3 @@ def _outcomes(examples, answer_rows):
           list(answer_rows([_PROBE]))
           row = error
         yield row
-      position += len(batch)
