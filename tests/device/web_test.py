@@ -125,7 +125,7 @@ def _snake_case(values):
 
 
 def test_a_long_article_is_answered_while_the_page_responds(
-  browser, open_page, device_files, capsys
+  browser, open_page, device_files
 ):
   contexts = [example.context for example in device_files["uncased"].examples]
   article = "\n".join(dict.fromkeys(contexts))[:60_000]
@@ -153,11 +153,6 @@ def test_a_long_article_is_answered_while_the_page_responds(
   )
   assert browser.run("byId('window-list').children.length") == windows
   assert browser.run("byId('progress').hidden && byId('stop').hidden")
-  with capsys.disabled():
-    print(
-      f"\n{windows} windows in {seconds:.1f} s; the page paused for at most "
-      f"{1000 * pause:.0f} ms"
-    )
   assert pause < seconds / 5
 
 
