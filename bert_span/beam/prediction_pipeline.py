@@ -66,7 +66,10 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
 class ShardModelHandler(ModelHandler):
   def __init__(self, source):
     super().__init__()
-    self.load_model = source.load
+    self._source = source
+
+  def load_model(self):
+    return self._source.load()
 
   def run_inference(self, batch, model, inference_args=None):
     return [(shard, *answer_shard(records, model)) for shard, records in batch]
