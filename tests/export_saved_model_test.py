@@ -10,7 +10,7 @@ import pytest
 from programs import (
   error_line,
   refusal,
-  run_program,
+  run_here,
   start_program,
   succeeds,
   succeeds_here,
@@ -23,10 +23,8 @@ from bert_span.extractors.bio_extractor import BioExtractor
 
 @pytest.mark.large
 def test_a_version_is_exported_with_the_options_of_the_flags(tmp_path):
-  model, base = (
-    shared_model(version_2=True, kind=BioExtractor),
-    tmp_path / "base",
-  )
+  model = shared_model(version_2=True, kind=BioExtractor)
+  base = tmp_path / "base"
   export = ("export.export_saved_model", f"--model={model}")
   export += (f"--output={base}", "--version=4")
   assert "--n_best_size" in refusal(*export, "--n_best_size=3", "--nowarmup")
@@ -35,6 +33,7 @@ def test_a_version_is_exported_with_the_options_of_the_flags(tmp_path):
     "--max_windows_per_step=5",
   )
   assert "124 answers" in done.stdout
+  assert "'s FastWordpieceTokenizeWithOffsets, NormalizeUTF8\n" in done.stdout
   assert f"{base}/4" in done.stderr
   files = {str(path.relative_to(base / "4")) for path in base.glob("4/*/*")}
   warmup = "assets.extra/tf_serving_warmup_requests"
@@ -61,10 +60,12 @@ _of_both_programs = pytest.mark.parametrize(
 
 @pytest.mark.large
 @_of_both_programs
-def test_a_full_disk_is_one_line_and_nothing_is_left(small_disk, name, output):
+def test_a_full_disk_is_one_line_and_nothing_is_left(
+  small_disk, few_samples, name, output
+):
   model = f"--model={shared_model()}"
   folder, _ = small_disk
-  done = run_program(f"export.{name}", model, f"--output={folder / output}")
+  done = run_here(f"export.{name}", model, f"--output={folder / output}")
   assert "No space left" in error_line(done)
   assert not [path for path in folder.rglob("*") if path.is_file()]
 
@@ -93,9 +94,7 @@ def test_ask_answers_from_the_file_as_from_the_model(tmp_path, few_samples):
   model, vectors = shared_model(version_2=True), tmp_path / "vectors.json"
   path = tmp_path / "qa.tflite"
   done = succeeds_here(
-    "export.export_tflite",
-    f"--model={model}",
-    f"--output={path}",
+    *("export.export_tflite", f"--model={model}", f"--output={path}"),
     f"--test_vectors={vectors}",
   )
   assert "7 of 7 sample questions" in done.stdout

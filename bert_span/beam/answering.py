@@ -8,7 +8,7 @@ import threading
 
 import tensorflow as tf
 
-from bert_span.beam.question_files import BadRecord, content_of
+from bert_span.beam.question_files import BadRecord
 from bert_span.client.predict_api import SERVING_DEFAULT, rows_of_columns
 from bert_span.client.served_answer import answer_of_row
 from bert_span.data.window_batches import example_arrays, example_batches
@@ -84,12 +84,10 @@ def _load_saved_model(path):
     serve = model.signatures[SERVING_DEFAULT]
     for batch in example_batches(examples):
       arrays = example_arrays(batch)
-      inputs = {n: tf.constant(x, tf.string) for n, x in arrays.items()}
-      columns = serve(**inputs)
+      columns = serve(**{n: tf.constant(x) for n, x in arrays.items()})
       lists = {name: x.numpy().tolist() for name, x in columns.items()}
-      rows = rows_of_columns(lists)
       contexts = (encodable(example.context) for example in batch)
-      yield from map(answer_of_row, rows, contexts)
+      yield from map(answer_of_row, rows_of_columns(lists), contexts)
 
   return tables[0], answers
 
@@ -112,7 +110,7 @@ def answer_shard(records, answer_rows):
         f"The id is used before, by record {at.number} of {at.path}, whose "
         "question is answered. Give each question its own id."
       )
-      dead_letters.append(_dead_letter(record, reason))
+      dead_letters.append(record.refused(reason))
   # In order of characters, so that those of a batch need little padding.
   questions = sorted(
     first.values(),
@@ -123,7 +121,7 @@ def answer_shard(records, answer_rows):
   for question, outcome in zip(questions, outcomes, strict=True):
     if isinstance(outcome, Exception):
       reason = f"Answering failed: {type(outcome).__name__}: {outcome}"
-      dead_letters.append(_dead_letter(question, reason))
+      dead_letters.append(question.refused(reason))
     else:
       rows[question.location] = outcome
   dead_letters.sort(key=lambda record: record.location)
@@ -132,17 +130,12 @@ def answer_shard(records, answer_rows):
 
 def _outcomes(examples, answer_rows):
   """Yields a row or an exception for each example, in order."""
-  position = 0
-  while position < len(examples):
+  for batch in example_batches(examples):
     try:
-      for row in answer_rows(examples[position:]):
-        yield row
-        position += 1
+      yield from list(answer_rows(batch))
     except Exception:
       # Python's log, which Beam collects from the workers.
       logging.exception("Answering failed; its questions are asked one by one.")
-      # The batch that failed: those before it were answered.
-      batch = example_batches(examples[position:])[0]
       for example in batch:
         try:
           (row,) = answer_rows([example])
@@ -150,16 +143,3 @@ def _outcomes(examples, answer_rows):
           list(answer_rows([_PROBE]))
           row = error
         yield row
-      position += len(batch)
-
-
-def _dead_letter(question, reason):
-  example = question.example
-  content = content_of(
-    {
-      "id": example.qas_id,
-      "question": example.question,
-      "context": example.context,
-    }
-  )
-  return BadRecord(question.location, reason, content, example.qas_id)

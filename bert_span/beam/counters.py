@@ -13,11 +13,7 @@ def count(name, number=1):
 
 
 def run_and_count(pipeline):
-  """Runs a pipeline to its end.
-
-  Returns:
-    A Counter of its metrics; None if the runner has none.
-  """
+  """Runs a pipeline; returns a Counter of its metrics, None without any."""
   result = pipeline.run()
   result.wait_until_finish()
   try:

@@ -13,11 +13,6 @@ from bert_span.storage.json_fields import is_kind
 
 _NAMES = ("id", "question", "context")
 _ROWS_AT_ONCE = 256
-_FORMAT_OF_ENDING = {
-  ".jsonl": "jsonl",
-  ".ndjson": "jsonl",
-  ".parquet": "parquet",
-}
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -42,6 +37,16 @@ class LocatedQuestion:
   location: RecordLocation
   example: SquadExample
 
+  def refused(self, reason):
+    """Returns the question as a `BadRecord`."""
+    qas_id, question = self.example.qas_id, self.example.question
+    record = {
+      "id": qas_id,
+      "question": question,
+      "context": self.example.context,
+    }
+    return BadRecord(self.location, reason, json.dumps(record), qas_id)
+
 
 @dataclasses.dataclass(frozen=True)
 class QuestionFile:
@@ -59,7 +64,7 @@ def find_question_files(patterns, format=None):
   question_files = []
   for path in sorted(files.find_files(patterns)):
     ending = os.path.splitext(path)[1]
-    file_format = format or _FORMAT_OF_ENDING.get(ending)
+    file_format = format or {".ndjson": "jsonl"}.get(ending, ending[1:])
     if file_format not in _READERS:
       raise ValueError(
         f"{path}: the format must be one of {', '.join(_READERS)}, as "
@@ -87,7 +92,9 @@ def read_questions(file, questions=()):
     except ValueError as error:
       qas_id = record.get("id") if isinstance(record, dict) else None
       qas_id = "" if qas_id is None else str(qas_id)
-      yield BadRecord(location, str(error), content_of(record), qas_id)
+      # Bytes and the like as Python shows them.
+      content = json.dumps(record, default=repr)
+      yield BadRecord(location, str(error), content, qas_id)
       continue
     for index, question in enumerate(asked):
       asked_id = f"{qas_id}#{index}" if len(asked) > 1 else qas_id
@@ -95,11 +102,6 @@ def read_questions(file, questions=()):
         dataclasses.replace(location, question=index),
         SquadExample(asked_id, question, context),
       )
-
-
-def content_of(record):
-  """Returns a record as JSON text; bytes and the like as Python shows them."""
-  return json.dumps(record, default=repr)
 
 
 def _text(record, name):

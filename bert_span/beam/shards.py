@@ -1,4 +1,14 @@
-"""The shards of a Beam run, such as answers-00003-of-00016.jsonl."""
+"""The shards of a Beam run, such as answers-00003-of-00016.jsonl.
+
+A shard has a row for each question, in JSON lines or Parquet:
+
+  id, answer, char_start, char_end, score, probability, null_odds
+  n_best   of a span head, for n_best above 1: objects of text, char_start,
+           char_end, score, probability, best first
+  spans    of a B/I/O head: the same objects, in order of position
+
+"No answer" is "" with offsets null. `AnswerColumns.answer_row` makes rows.
+"""
 
 import dataclasses
 import hashlib
@@ -7,10 +17,14 @@ import os
 
 import tensorflow as tf
 
-from bert_span.beam.answer_rows import write_rows
+from bert_span.extractors.columns import ROW_COLUMNS
 from bert_span.options.fields import check_same_options
-from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.storage.files import file_sha256, read_json_object
+from bert_span.storage.atomic_file import (
+  open_atomically,
+  write_json_atomically,
+  write_lines,
+)
+from bert_span.storage.files import encodable, file_sha256, read_json_object
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,15 +65,44 @@ class AnswerShards:
       for record in dead_letters
     ]
     if letter_rows:
-      write_rows(letters, letter_rows, "jsonl")
+      write_lines(letters, map(json.dumps, letter_rows))
     elif tf.io.gfile.exists(letters):  # of an attempt that failed
       tf.io.gfile.remove(letters)
     # The last file, which says that the shard is done.
-    write_rows(self._path("answers", number, self.format), rows, self.format)
+    answers = self._path("answers", number, self.format)
+    if self.format == "jsonl":
+      write_lines(answers, map(json.dumps, rows))
+    else:
+      _write_parquet(answers, rows)
 
   def _path(self, kind, number, ending):
     name = f"{kind}-{number}-of-{self.count:05d}.{ending}"
     return os.path.join(self.directory, name)
+
+
+def _write_parquet(path, rows):
+  import pyarrow as pa  # comes with Beam, an extra
+  from pyarrow import parquet
+
+  # Scores are float64 in predictions.
+  types = {"string": "string", "int32": "int32", "float32": "float64"}
+  span = [(c.attribute, pa.type_for_alias(types[c.type])) for c in ROW_COLUMNS]
+  entries = pa.list_(pa.struct(span))
+  # The columns do not depend on the rows.
+  schema = pa.schema(
+    [
+      ("id", pa.string()),
+      *(("answer" if name == "text" else name, kind) for name, kind in span),
+      ("null_odds", pa.float64()),
+      ("n_best", entries),
+      ("spans", entries),
+    ]
+  )
+  # JSON can hold lone surrogates, Parquet cannot.
+  text = encodable(json.dumps(rows, ensure_ascii=False))
+  table = pa.Table.from_pylist(json.loads(text), schema)
+  with open_atomically(path, binary=True) as file:
+    parquet.write_table(table, file)
 
 
 def start_or_continue(directory, options):

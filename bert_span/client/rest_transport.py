@@ -39,8 +39,7 @@ class RestTransport:
 
   def __init__(self, endpoint, credentials):
     self._endpoint = endpoint
-    json_type = "application/json"
-    headers = {"Content-Type": json_type, "Accept": json_type}
+    headers = {"Accept": "application/json"}
     if credentials.bearer_token:
       headers["Authorization"] = f"Bearer {credentials.bearer_token}"
     options = {"maxsize": _MAX_IDLE_CONNECTIONS, "headers": headers}
@@ -58,13 +57,11 @@ class RestTransport:
 
     Raises a `ServingError` if there are none within `timeout` seconds.
     """
-    request = {"signature_name": SERVING_DEFAULT, "instances": rows}
-    body = json.dumps(request, ensure_ascii=False).encode("utf-8")
     try:
-      response = self._pool.urlopen(
+      response = self._pool.request(
         "POST",
         self._endpoint.predict_path,
-        body,
+        json={"signature_name": SERVING_DEFAULT, "instances": rows},
         retries=False,
         redirect=False,
         timeout=urllib3.Timeout(total=timeout),

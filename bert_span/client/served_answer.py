@@ -10,27 +10,27 @@ from bert_span.options.messages import shortened
 class ServedSpan(NamedTuple):
   """A span of an answer, or an entry of an n-best list.
 
-  Attributes:
-    text: `context[char_start:char_end]`; "" for "no answer".
-    char_start, char_end: half-open offsets into the context in characters
-      (Unicode code points, as Python counts).
-    byte_start, byte_end: the same in bytes of the context as UTF-8.
-    score: answers are compared by it.
-    probability: see `SpanDecoder` and `BioDecoder`.
-    is_answerable: whether it is a span and not "no answer".
+  Offsets are half-open: in characters (Unicode code points, as Python counts),
+  and in bytes of the context as UTF-8.
   """
 
-  text: str
+  text: str  # context[char_start:char_end]; "" for "no answer"
   char_start: int
   char_end: int
   byte_start: int
   byte_end: int
-  score: float
-  probability: float
-  is_answerable: bool
+  score: float  # answers are compared by it
+  probability: float  # see `SpanDecoder` and `BioDecoder`
+  is_answerable: bool  # whether it is a span and not "no answer"
 
 
 _ANSWER = (*ServedSpan._fields, "null_odds", "n_best", "spans")
+_TYPES = {
+  "string": [str],
+  "bool": [bool],
+  "int32": [int],
+  "float32": [int, float],
+}
 
 
 class ServedAnswer(collections.namedtuple("ServedAnswer", _ANSWER)):
@@ -57,7 +57,7 @@ def answer_of_row(row, context):
   if not isinstance(row, dict):
     raise ValueError(f"expected named outputs, found {type(row).__name__}")
   table = next((t for t in TABLES if t.count.name in row), SPAN_COLUMNS)
-  missing = [column.name for column in table.served if column.name not in row]
+  missing = [name for name in table.descriptions if name not in row]
   if missing:
     raise ValueError(
       f"outputs {', '.join(missing)} are missing; there are "
@@ -65,7 +65,8 @@ def answer_of_row(row, context):
     )
   best = {c.attribute: _checked(c, row[c.name]) for c in table.question}
   count, null_odds = best.pop("count"), best.pop("null_odds")
-  lists = {}
+  best = ServedSpan(**best)
+  lists = {"is_answerable": [True] * count}
   for column in table.entry:
     if column.is_served:
       values = row[column.name]
@@ -75,11 +76,9 @@ def answer_of_row(row, context):
         )
       # Padding follows the entries.
       lists[column.attribute] = [_checked(column, x) for x in values[:count]]
-  lists.setdefault("is_answerable", [True] * count)
-  best = ServedSpan(**best)
+  rows = zip(*lists.values(), strict=True)
   entries = tuple(
-    ServedSpan(**{name: values[i] for name, values in lists.items()})
-    for i in range(count)
+    ServedSpan(**dict(zip(lists, row, strict=True))) for row in rows
   )
   for span in (best, *entries):
     if span.text != context[span.char_start : span.char_end]:
@@ -96,16 +95,11 @@ def answer_of_row(row, context):
 
 def _checked(column, value):
   """Returns a value of a `Column`; ValueError if no decoder returns it."""
-  if column.type == "string":
-    is_valid = isinstance(value, str)
-  elif column.type == "bool":
-    is_valid = isinstance(value, bool)
-  elif column.type == "int32":
-    is_valid = type(value) is int and value >= 0
-  else:
-    is_valid = type(value) in (int, float) and value == value  # not NaN
-    if is_valid and column.attribute == "probability":
-      is_valid = 0 <= value <= 1.001  # above 1 by rounding
+  is_valid = type(value) in _TYPES[column.type] and value == value  # not NaN
+  if column.type == "int32":
+    is_valid = is_valid and value >= 0
+  if column.attribute == "probability":
+    is_valid = is_valid and 0 <= value <= 1.001  # above 1 by rounding
   if not is_valid:
     raise ValueError(f"{column.name} is {shortened(value)}")
   return value

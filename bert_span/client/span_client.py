@@ -64,7 +64,18 @@ class SpanClient:
       )
     self._batch_size = batch_size
     self._retry_options = retry_options or RetryOptions()
-    self._transport = _transport(self._endpoint, credentials)
+    # Imported here, as REST needs neither TensorFlow nor gRPC.
+    if self._endpoint.is_rest:
+      from bert_span.client.rest_transport import RestTransport as Transport
+    else:
+      try:
+        from bert_span.client.grpc_transport import GrpcTransport as Transport
+      except ImportError as error:
+        raise ImportError(
+          f"gRPC needs the package tensorflow-serving-api ({error}): pip "
+          "install 'bert_span[serving]', or ask over REST (http://...)."
+        ) from error
+    self._transport = Transport(self._endpoint, credentials)
 
   def answer(self, question, context):
     """Answers one question, or several.
@@ -122,26 +133,9 @@ class SpanClient:
     try:
       if len(outputs) != len(rows):
         raise ValueError(f"{len(outputs)} rows for {len(rows)} questions")
-      contexts = [row["context"] for row in rows]
-      return list(map(answer_of_row, outputs, contexts))
+      return list(map(answer_of_row, outputs, [row["context"] for row in rows]))
     except ValueError as error:
-      name = f"{self._endpoint.address}: {self._endpoint.target}"
       raise ServingError(
-        f"{name} does not answer as an export of bert_span: {error}."
+        f"{self._endpoint.address}: {self._endpoint.target} does not answer as "
+        f"an export of bert_span: {error}."
       ) from error
-
-
-def _transport(endpoint, credentials):
-  # Imported here, as REST needs neither TensorFlow nor gRPC.
-  if endpoint.is_rest:
-    from bert_span.client.rest_transport import RestTransport
-
-    return RestTransport(endpoint, credentials)
-  try:
-    from bert_span.client.grpc_transport import GrpcTransport
-  except ImportError as error:
-    raise ImportError(
-      f"gRPC needs the package tensorflow-serving-api ({error}): pip install "
-      "'bert_span[serving]', or ask over REST (http://...)."
-    ) from error
-  return GrpcTransport(endpoint, credentials)

@@ -178,7 +178,7 @@ def write_warmup_requests(directory, model_name, batches, max_seq_length):
 
   for batch in batches:
     questions, contexts = zip(*batch, strict=True)
-    examples = [_example(*pair) for pair in batch]
+    examples = [text_example(*pair) for pair in batch]
     serialized = [example.SerializeToString() for example in examples]
     rows = tf.ones([len(batch), max_seq_length], tf.int32)
     inputs = {
@@ -205,7 +205,7 @@ def _path(directory, name):
   return os.path.join(folder, name)
 
 
-def _example(question, context):
+def text_example(question, context):
   """The tf.Example of the signatures "examples" and "classify"."""
   example = tf.train.Example()
   for name, text in (("question", question), ("context", context)):

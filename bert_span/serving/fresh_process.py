@@ -4,6 +4,7 @@ verification.py runs it as a script: standard input has the arguments of `ask`
 in JSON, the last line of standard output is the result.
 """
 
+import itertools
 import json
 import os
 import sys
@@ -17,9 +18,13 @@ def ask(saved_model, batches):
   """Answers batches, lists of {"question": [..], "context": [..]}.
 
   Returns {"answers": [{"answer": [..], ..}, ..], "ops": [..],
-  "custom_ops": [..]}, with the names of all ops and of tensorflow-text's.
+  "custom_ops": [..]}, with the names of all ops, functions included, and of
+  tensorflow-text's.
   """
-  ops = _ops(meta_graph(saved_model).graph_def)
+  graph = meta_graph(saved_model).graph_def
+  functions = graph.library.function
+  nodes = itertools.chain(graph.node, *(f.node_def for f in functions))
+  ops = sorted({n.op for n in nodes} - {f.signature.name for f in functions})
   # Before tensorflow_text is imported TensorFlow knows its own ops only.
   custom_ops = [op for op in ops if op_def_registry.get(op) is None]
   import tensorflow_text  # noqa: F401 -- registers its ops
@@ -39,13 +44,6 @@ def meta_graph(directory):
     saved_model = saved_model_pb2.SavedModel.FromString(file.read())
   (graph,) = saved_model.meta_graphs
   return graph
-
-
-def _ops(graph):
-  """Names of all ops in a graph and its functions, sorted."""
-  functions = graph.library.function
-  nodes = [*graph.node, *(n for f in functions for n in f.node_def)]
-  return sorted({n.op for n in nodes} - {f.signature.name for f in functions})
 
 
 if __name__ == "__main__":

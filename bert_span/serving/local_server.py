@@ -32,8 +32,6 @@ from bert_span.serving.signatures import CLASSIFY
 from bert_span.storage.files import encodable
 
 _PACKAGE = pathlib.Path(__file__).parent.parent
-_PAGES = _PACKAGE / "web"
-_PASSAGES = _PACKAGE / "sample" / "passages"
 _VERSION = "1"
 # Requests that wait for the model; those beyond get status 503.
 _MOST_REQUESTS = 64
@@ -153,7 +151,7 @@ def _app(routes, headers):
     routes=[
       *routes,
       Route("/examples.json", _examples),
-      Mount("/", StaticFiles(directory=_PAGES)),
+      Mount("/", StaticFiles(directory=_PACKAGE / "web")),
     ],
     exception_handlers={HTTPException: refuse},
   )
@@ -163,7 +161,7 @@ def _app(routes, headers):
 async def _examples(request):
   """The passages of the sample, with their questions."""
   examples = []
-  for path in sorted(_PASSAGES.glob("*_questions.txt")):
+  for path in sorted(_PACKAGE.glob("sample/passages/*_questions.txt")):
     title = path.stem.removesuffix("_questions")
     passage = path.with_name(f"{title}.txt").read_text("utf-8")
     examples.append(
@@ -214,12 +212,11 @@ def _predict(functions, request):
   if has_rows == ("inputs" in request):
     raise ValueError('Give either "instances" (rows) or "inputs" (columns).')
   specs = _input_specs(functions[name])
+  columns = request.get("inputs")
   if has_rows:
     columns = _columns(request["instances"], specs)
-  else:
-    columns = request["inputs"]
-    if not isinstance(columns, dict) and len(specs) == 1:
-      columns = dict.fromkeys(specs, columns)
+  elif not isinstance(columns, dict) and len(specs) == 1:
+    columns = dict.fromkeys(specs, columns)
   if not isinstance(columns, dict) or set(columns) != set(specs):
     raise ValueError(f"The inputs of {name} are {', '.join(specs)}.")
   tensors = {key: _tensor(key, columns[key], specs[key]) for key in specs}

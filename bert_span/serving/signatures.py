@@ -17,7 +17,7 @@ _ROWS = tf.TensorSpec([None, None], tf.int32)  # [windows, seq_length]
 
 
 class ServedModel(tf.Module):
-  """The graph that answers for a `SpanExtractor`, with its signatures.
+  """The graph that answers for an `Extractor`; `functions` by signature.
 
   A served answer is the extractor's, with one exception: a question without a
   single WordPiece gets no answer here.
@@ -26,13 +26,6 @@ class ServedModel(tf.Module):
   [batch, n], scores in float32. With a span head n is n_best_size, and one
   more with version_2_with_negative; with a B/I/O head it is the largest
   span_count of the batch, and at least 1. Padding is "", 0 and False.
-
-  Args:
-    extractor: an `Extractor`.
-    steps: `StepOptions`; None takes those of this machine.
-
-  Attributes:
-    functions: dict of signature to tf.function.
   """
 
   def __init__(self, extractor, steps=None):
@@ -99,10 +92,10 @@ def write_saved_model(served, vocabulary, directory):
 
 
 def byte_offsets(texts, char_offsets):
-  r"""Turns offsets in characters into offsets in bytes.
+  r"""Turns a list of offsets in characters into offsets in bytes.
 
-  Of `texts`, string [batch], and a list of int32 [batch] or [batch, n]. What
-  decodes to one U+FFFD is one character:
+  Offsets are int32 [batch] or [batch, n]. What decodes to one U+FFFD is one
+  character:
 
       text            h  é      l  \xff  o
       characters      0  1      2  3     4  5
@@ -113,42 +106,30 @@ def byte_offsets(texts, char_offsets):
   # ragged int64 [batch, characters + 1]
   table = tf.concat([starts, ends[:, tf.newaxis]], axis=1)
   rows = table.row_starts()  # [batch]
-  found = []
+  in_bytes = []
   for offsets in char_offsets:
     row = rows if offsets.shape.rank == 1 else rows[:, tf.newaxis]
     at = row + tf.cast(offsets, tf.int64)
-    found.append(tf.cast(tf.gather(table.flat_values, at), tf.int32))
-  return found
+    in_bytes.append(tf.cast(tf.gather(table.flat_values, at), tf.int32))
+  return in_bytes
 
 
 def served_columns(table, decoded, contexts, num_entries=None):
-  """The served columns of an answer, of a decoder's columns.
+  """The columns of `AnswerColumns` that are served, of a decoder's columns.
 
-  Args:
-    table: `AnswerColumns`.
-    decoded: dict of a decoder's columns, [batch] or [batch, n].
-    contexts: string [batch].
-    num_entries: n, None if it depends on the batch.
+  `decoded` is a dict of [batch] or [batch, n], contexts string [batch];
+  num_entries is n, None if it depends on the batch.
   """
   places = [
-    c for c in table.served if c.attribute in ("char_start", "char_end")
+    name for name in decoded if name.endswith(("char_start", "char_end"))
   ]
-  in_bytes = byte_offsets(contexts, [decoded[column.name] for column in places])
-  values = {
-    column.name.replace("char", "byte"): offsets
-    for column, offsets in zip(places, in_bytes, strict=True)
-  }
+  in_bytes = byte_offsets(contexts, [decoded[name] for name in places])
+  names = [name.replace("char", "byte") for name in places]
+  values = decoded | dict(zip(names, in_bytes, strict=True))
   served = {}
   for column in table.served:
-    if column.name in decoded:
-      value = decoded[column.name]
-    elif column.attribute == "is_answerable":
-      prefix = column.name.removesuffix("is_answerable")
-      ends, starts = (
-        decoded[f"{prefix}char_end"],
-        decoded[f"{prefix}char_start"],
-      )
-      value = ends > starts
+    if column.name == "n_best_is_answerable":
+      value = values["n_best_char_end"] > values["n_best_char_start"]
     else:
       value = values[column.name]
     # The decoder's scores are float64; float32 suffices for users.

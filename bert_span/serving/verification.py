@@ -1,5 +1,6 @@
 """Proves that a written SavedModel gives the answers of the extractor."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -54,15 +55,13 @@ def verify(
   ]
   reply = _ask(python, saved_model, inputs)
   check_ops(reply["ops"], reply["custom_ops"])
-  answers = []
-  for columns in reply["answers"]:
-    answers += rows_of_columns(columns)
-  names = [example.qas_id for batch in batches for example in batch]
+  examples = itertools.chain(*batches)
+  answers = list(itertools.chain(*map(rows_of_columns, reply["answers"])))
   wrong, largest = [], 0.0
-  for name, *rows in zip(names, expected_rows, answers, strict=True):
+  for example, *rows in zip(examples, expected_rows, answers, strict=True):
     differing, difference = _compared(*rows, tolerance)
     if differing:
-      wrong.append(f"question {name}: {'; '.join(differing)}")
+      wrong.append(f"question {example.qas_id}: {'; '.join(differing)}")
     largest = max(largest, difference)
   if wrong:
     raise ValueError(
@@ -86,12 +85,11 @@ def check_ops(ops, custom_ops):
 def _ask(python, saved_model, batches):
   """The reply of fresh_process.py."""
   request = {"saved_model": os.path.abspath(saved_model), "batches": batches}
-  # Otherwise Python would search the script's folder for modules.
-  safe = {"PYTHONSAFEPATH": "1"}
   done = subprocess.run(
-    [python, fresh_process.__file__],
+    # -P: do not search the script's folder for modules.
+    [python, "-P", fresh_process.__file__],
     input=json.dumps(request),
-    env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, **safe},
+    env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ},
     capture_output=True,
     encoding="utf-8",
     errors="replace",

@@ -2,19 +2,18 @@
 
 The metadata is a FlatBuffer (TensorFlow Lite's metadata schema, identifier
 M001) in a buffer of the model. It is written field by field, so that no package
-but flatbuffers is needed:
+but flatbuffers is needed. Tables are tuples of their first fields:
 
-    field numbers of the tables, in the order of the schema
-    ModelMetadata       name 0, description 1, version 2, subgraph_metadata 3,
-                        author 4, license 5, associated_files 6,
-                        min_parser_version 7
-    SubGraphMetadata    name 0, input_tensor_metadata 2,
-                        output_tensor_metadata 3, input_process_units 5
-    TensorMetadata      name 0, description 1, dimension_names 2, content 3
-    Content             content_properties: type 0, table 1
-    ProcessUnit         options: type 0, table 1
-    BertTokenizerOptions  vocab_file 0
-    AssociatedFile      name 0, description 1, type 2
+    ModelMetadata       name, description, version, subgraph_metadata, author,
+                        license, associated_files, min_parser_version
+    SubGraphMetadata    name, description, input_tensor_metadata,
+                        output_tensor_metadata, associated_files,
+                        input_process_units
+    TensorMetadata      name, description, dimension_names, content
+    Content             content_properties: type, table
+    ProcessUnit         options: type, table
+    BertTokenizerOptions  vocab_file
+    AssociatedFile      name, description, type
 """
 
 import json
@@ -70,46 +69,37 @@ def with_metadata(content, info, vocabulary, config, logits_guide):
 
 
 def _metadata(model, info, descriptions):
-  """The bytes of the metadata of a `ModelT`; tables are dicts of fields."""
+  """The bytes of the metadata of a `ModelT`."""
   graph = model.subgraphs[0]
-  content = {0: _Byte(_FEATURE_PROPERTIES), 1: {}}
+  content = (_Byte(_FEATURE_PROPERTIES), ())
 
   def tensors(indices):
     names = [graph.tensors[index].name.decode() for index in indices]
-    return [{0: name, 1: descriptions[name], 3: content} for name in names]
+    return [(name, descriptions[name], None, content) for name in names]
 
-  vocabulary = {
-    0: tflite_file.VOCABULARY_FILE,
-    1: "WordPieces, one a line; the line number from 0 is the id.",
-    2: _Byte(_VOCABULARY_FILE),
-  }
-  config = {
-    0: CONFIG_FILE,
-    1: "How text is divided into windows and answers are chosen, as JSON.",
-  }
-  subgraph = {
-    0: info.name,
-    2: tensors(graph.inputs),
-    3: tensors(graph.outputs),
-    5: [{0: _Byte(_BERT_TOKENIZER_OPTIONS), 1: {0: [vocabulary]}}],
-  }
-  root = {
-    0: info.name,
-    1: info.description,
-    2: info.version,
-    3: [subgraph],
-    4: info.author,
-    5: info.license,
-    6: [config],
-    7: _MIN_PARSER_VERSION,
-  }
+  vocabulary = (
+    tflite_file.VOCABULARY_FILE,
+    "WordPieces, one a line; the line number from 0 is the id.",
+    _Byte(_VOCABULARY_FILE),
+  )
+  config = (
+    CONFIG_FILE,
+    "How text is divided into windows and answers are chosen, as JSON.",
+  )
+  unit = (_Byte(_BERT_TOKENIZER_OPTIONS), ([vocabulary],))
+  inputs, outputs = tensors(graph.inputs), tensors(graph.outputs)
+  subgraph = (info.name, None, inputs, outputs, None, [unit])
+  root = (
+    *(info.name, info.description, info.version, [subgraph]),
+    *(info.author, info.license, [config], _MIN_PARSER_VERSION),
+  )
   builder = flatbuffers.Builder(1024)
   builder.Finish(_write(builder, root), _IDENTIFIER)
   return bytes(builder.Output())
 
 
 def _write(builder, value):
-  """Writes a str, list or table after its parts, and returns its offset."""
+  """Writes a str, list or tuple after its parts, and returns its offset."""
   if isinstance(value, str):
     return builder.CreateString(value)
   if isinstance(value, list):
@@ -118,15 +108,14 @@ def _write(builder, value):
     for offset in reversed(offsets):
       builder.PrependUOffsetTRelative(offset)
     return builder.EndVector()
-  parts = {
-    field: _write(builder, part)
-    for field, part in value.items()
-    if not isinstance(part, _Byte)
-  }
-  builder.StartObject(max(value, default=-1) + 1)
-  for field, part in value.items():
+  parts = [
+    part if isinstance(part, _Byte | None) else _write(builder, part)
+    for part in value
+  ]
+  builder.StartObject(len(parts))
+  for field, part in enumerate(parts):
     if isinstance(part, _Byte):
       builder.PrependUint8Slot(field, part, 0)
-    else:
-      builder.PrependUOffsetTRelativeSlot(field, parts[field], 0)
+    elif part is not None:
+      builder.PrependUOffsetTRelativeSlot(field, part, 0)
   return builder.EndObject()

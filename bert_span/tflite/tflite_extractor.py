@@ -110,8 +110,8 @@ class TFLiteSpanExtractor:
 
   def _logits(self, windows):
     """Logits of all windows; NO_LOGIT at padding."""
-    ids, mask = windows["input_ids"], windows["input_mask"]
-    segment_ids = windows["segment_ids"]
+    mask = windows["input_mask"]
+    inputs = windows["input_ids"], mask, windows["segment_ids"]
     lengths = mask.sum(axis=1)
     logits = {
       name: np.full([*mask.shape, *shape], NO_LOGIT, np.float32)
@@ -120,9 +120,7 @@ class TFLiteSpanExtractor:
     # By length, so that the runtime plans its memory once for each.
     for row in np.argsort(lengths, kind="stable"):
       length = lengths[row]
-      outputs = self.runner(
-        ids[row, :length], mask[row, :length], segment_ids[row, :length]
-      )
+      outputs = self.runner(*(values[row, :length] for values in inputs))
       for name, values in logits.items():
         values[row, :length] = outputs[name]
     return logits

@@ -49,11 +49,7 @@ def test_both_formats_give_the_same_questions(tmp_path, ending):
   numbered = [(record.location.number, record.example) for record in read(path)]
   examples = [SquadExample(*row.values()) for row in _ROWS]
   assert numbered == list(enumerate(examples, 1))
-
-
-@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-def test_a_passage_is_asked_each_question(tmp_path, ending):
-  path = tmp_path / f"passages.{ending}"
+  # The same questions about every passage.
   write(path, [{"id": "p", "context": "Anna."}])
   (one,) = read(path, ["Who?"])
   assert (one.example.qas_id, one.example.question) == ("p", "Who?")
@@ -80,18 +76,13 @@ def test_bad_lines_are_located_and_the_others_are_read(tmp_path):
   assert (bad[0].content, bad[1].qas_id) == ("{", "x")
 
 
-def test_bytes_are_read_as_utf_8(tmp_path):
+def test_bytes_are_read_as_utf_8_and_a_cut_off_file_is_one_bad_record(tmp_path):
   path = tmp_path / "a.parquet"
   binary = {name: text.encode() for name, text in _ROWS[0].items()}
   write(path, [binary, {**binary, "context": b"\xff"}])
   good, bad = read(path)
   assert good.example == SquadExample(*_ROWS[0].values())
   check_bad([bad], "'context' is not UTF-8")
-
-
-def test_a_cut_off_parquet_file_is_one_bad_record(tmp_path):
-  path = tmp_path / "a.parquet"
-  write(path, _ROWS)
   path.write_bytes(path.read_bytes()[:-4])
   (bad,) = read(path)
   assert bad.location == RecordLocation(str(path), 1)
@@ -117,24 +108,18 @@ def test_a_damaged_page_of_a_parquet_file_costs_its_row_group(tmp_path):
   assert seventh.example.qas_id == "q6"
 
 
-def test_files_are_found_once_and_in_order(tmp_path):
-  for name in ("b.jsonl", "a.jsonl"):
+def test_files_are_found_once_and_other_formats_are_refused(tmp_path):
+  for name in ("b.jsonl", "a.jsonl", "c.csv", "d.json", "e.tfrecord"):
     (tmp_path / name).touch()
   files = find_question_files(f"{tmp_path}/*.jsonl,{tmp_path}/a.jsonl")
   paths = (f"{tmp_path}/a.jsonl", f"{tmp_path}/b.jsonl")
   assert files == [QuestionFile(path, "jsonl") for path in paths]
-
-
-@pytest.mark.parametrize("ending", ["csv", "json", "tfrecord"])
-def test_other_formats_are_refused_with_the_version_that_has_them(
-  tmp_path, ending
-):
-  path = tmp_path / f"a.{ending}"
-  path.touch()
-  assert find_question_files(str(path), "jsonl")[0].format == "jsonl"
-  for arguments in ([], ["squad"], ["tfrecord"]):
-    received = arguments[0] if arguments else f".{ending}"
-    with pytest.raises(ValueError, match=r"Convert .*0\.1\.0") as caught:
-      find_question_files(str(path), *arguments)
-    for part in (str(path), "--input_format", repr(received)):
-      assert part in str(caught.value)
+  for path in map(str, tmp_path.glob("[cde].*")):
+    assert find_question_files(path, "jsonl")[0].format == "jsonl"
+    for format in (None, "squad", "tfrecord"):
+      # It names the version that reads them.
+      with pytest.raises(ValueError, match=r"Convert .*0\.1\.0") as caught:
+        find_question_files(path, format)
+      received = repr(format or path[path.rindex(".") :])
+      for part in (path, "--input_format", received):
+        assert part in str(caught.value)

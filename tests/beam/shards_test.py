@@ -5,6 +5,11 @@ import json
 
 import pytest
 
+from bert_span.answers.decoding.predictions import (
+  Answer,
+  NBestEntry,
+  Prediction,
+)
 from bert_span.beam.question_files import (
   BadRecord,
   LocatedQuestion,
@@ -15,6 +20,7 @@ from bert_span.beam.shards import (
   folder_sha256,
   start_or_continue,
 )
+from bert_span.extractors.columns import SPAN_COLUMNS
 from bert_span.squad.example import SquadExample
 
 _LOCATION = RecordLocation("a.jsonl", 3)
@@ -59,6 +65,43 @@ def test_a_shard_is_done_once_its_answers_exist(tmp_path):
   # The dead letters of an earlier attempt are removed.
   shards.write(2, [], [])
   assert not letters.exists()
+
+
+# "\ud800" is a lone surrogate, as a JSON escape can hold: U+FFFD for ops.
+_FOUND = Prediction(
+  *("z", "\ufffdb", 3, 5, 9.0, 0.75, -6.0),
+  n_best=(NBestEntry("\ufffdb", 3, 5, 4.0, 5.0, 9.0, 0.75),),
+  spans=(Answer("\ufffdb", 3, 5, 9.0, 0.75),),
+)
+_NOTHING = Prediction(
+  *("a", "", 0, 0, 0.0, 1.0, 1e6),
+  n_best=(NBestEntry("", 0, 0, 0.0, 0.0, 0.0, 1.0),),
+  spans=(),
+)
+
+
+def test_rows_are_lines_or_columns_whatever_they_hold(tmp_path):
+  row = SPAN_COLUMNS.answer_row(SquadExample("z", "", "Al \ud800b."), _FOUND)
+  place = {"char_start": 3, "char_end": 5, "score": 9.0, "probability": 0.75}
+  assert row == {"id": "z", "answer": "\ud800b", **place, "null_odds": -6.0}
+  nothing = SPAN_COLUMNS.answer_row(SquadExample("a", "", ""), _NOTHING, 2)
+  assert list(nothing.values())[1:4] == ["", None, None]
+  (entry,) = nothing["n_best"]
+  assert (entry["text"], entry["char_start"]) == ("", None)
+  AnswerShards(tmp_path, 1).write(0, [row, nothing], [])
+  lines = (tmp_path / "answers-00000-of-00001.jsonl").open()
+  assert [json.loads(line) for line in lines] == [row, nothing]
+  parquet = pytest.importorskip("pyarrow.parquet")
+  shards = AnswerShards(tmp_path, 2, "parquet")
+  shards.write(0, [row, nothing], [])
+  shards.write(1, [], [])
+  full, empty = map(parquet.read_table, sorted(tmp_path.glob("*.parquet")))
+  assert full.schema.equals(empty.schema)
+  assert full.to_pylist() == [
+    {**row, "answer": "\ufffdb", "n_best": None, "spans": None},
+    {**nothing, "spans": None},
+  ]
+  assert empty.num_rows == 0
 
 
 def test_a_run_goes_on_with_the_options_of_its_start_only(tmp_path):

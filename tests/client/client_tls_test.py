@@ -78,8 +78,7 @@ def test_a_server_is_trusted_by_its_authority_and_its_name(
 def test_tls_with_a_client_certificate(tls_server, certificates):
   tls_server.tls.verify_mode = ssl.CERT_REQUIRED
   tls_server.tls.load_verify_locations(certificates / "client.pem")
-  ca_file = certificates / "server.pem"
-  pair = _pair(certificates, "client")
+  ca_file, pair = certificates / "server.pem", _pair(certificates, "client")
   client = _tls_client(tls_server, ca_file=ca_file, **pair)
   assert client.answer("Who?", "Ada").text == "Ada"
   with pytest.raises(ServingError):

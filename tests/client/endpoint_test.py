@@ -35,7 +35,7 @@ def test_paths_of_versions_and_labels():
   assert path("m", None, "a/ü") == f"{models}/m/labels/a%2F%C3%BC:predict"
 
 
-def test_an_invalid_address_is_named():
+def test_wrong_addresses_models_and_versions_are_named():
   for address in (
     *("localhost:8501", "", "http://", "http://a:99999", "http://a/v1"),
     *("http://a?x=1", "grpc://a:1/b"),
@@ -46,9 +46,6 @@ def test_an_invalid_address_is_named():
   with pytest.raises(ValueError, match="bearer_token") as caught:
     parse_endpoint("http://me:pass@a", "m")
   assert "pass@" not in str(caught.value)
-
-
-def test_wrong_models_and_versions_are_named():
   for name, *arguments in (
     *(("model", ""), ("model", "a/b"), ("model", "a:predict")),
     *(("label", "m", 1, "x"), ("version", "m", -1), ("version", "m", True)),

@@ -63,6 +63,9 @@ def test_any_text_travels_unchanged_but_lone_surrogates(server):
 
 
 def test_many_questions_go_in_batches_and_come_back_in_order(server):
+  with pytest.raises(ValueError, match="batch_size"):
+    client_of(server, batch_size=0)
+  assert client_of(server).answer([], []) == []
   contexts = [f"word{i} more" for i in range(7)]
   answers = client_of(server, batch_size=3).answer(["Which?"] * 7, contexts)
   assert [answer.text for answer in answers] == [f"word{i}" for i in range(7)]
@@ -118,22 +121,18 @@ def test_a_busy_server_is_asked_again_until_it_is_given_up(server):
   assert len(server.requests) == 3
 
 
-def _in_seconds(seconds):
-  """An HTTP date."""
-  return email.utils.formatdate(time.time() + seconds, usegmt=True)
-
-
 def test_retry_after_is_waited_for_within_the_deadline(server):
   client = client_of(server)
-  for values in (
-    lambda: ("soon", "1"),
-    lambda: (_in_seconds(-9), _in_seconds(2)),  # cut to whole seconds
-  ):
+
+  def date(seconds):  # of HTTP, cut to whole seconds
+    return email.utils.formatdate(time.time() + seconds, usegmt=True)
+
+  for values in (lambda: ("soon", "1"), lambda: (date(-9), date(2))):
     start = time.monotonic()
     server.script = [(503, {"Retry-After": value}, "") for value in values()]
     assert client.answer("Who?", "Ada").text == "Ada"
     assert time.monotonic() - start >= 1.0
-  for value in ("3600", "9" * 400, _in_seconds(3600)):
+  for value in ("3600", "9" * 400, date(3600)):
     server.script = [(503, {"Retry-After": value}, "")]
     with pytest.raises(retries.ServerUnavailableError, match="attempt 1 "):
       client.answer("Who?", "Ada")
@@ -260,11 +259,9 @@ def test_replies_of_something_else_are_explained(server, body, message):
     client_of(server).answer("Who?", "a")
 
 
-def test_nan_and_infinity_are_read_as_tensorflow_serving_writes_them(server):
-  infinity = float("inf")
-  server.script = [(200, {}, _reply("a", score=infinity, null_odds=-infinity))]
-  answer = client_of(server).answer("Who?", "a")
-  assert (answer.score, answer.null_odds) == (infinity, -infinity)
+def test_infinity_is_read_as_tensorflow_serving_writes_it(server):
+  server.script = [(200, {}, _reply("a", null_odds=-float("inf")))]
+  assert client_of(server).answer("Who?", "a").null_odds == -float("inf")
 
 
 def test_the_bearer_token_is_sent_and_a_missing_one_explained(server):
@@ -275,17 +272,6 @@ def test_the_bearer_token_is_sent_and_a_missing_one_explained(server):
   with pytest.raises(RequestRefusedError, match="bearer_token"):
     client_of(server).answer("Who?", "Ada")
   assert "s3cret" not in repr(credentials)
-
-
-def test_questions_contexts_and_batches_must_match():
-  client = SpanClient("http://127.0.0.1:1")
-  assert client.answer([], []) == []
-  with pytest.raises(ValueError, match="list"):
-    client.answer("Who?", ["Ada"])
-  with pytest.raises(ValueError, match="1 and 2"):
-    client.answer(["Who?"], ["Ada", "Bea"])
-  with pytest.raises(ValueError, match="batch_size"):
-    SpanClient("http://127.0.0.1:1", batch_size=0)
 
 
 def test_rest_needs_no_tensorflow_nor_grpc_and_takes_any_backend(server):

@@ -18,7 +18,7 @@ from bert_span.tflite import file as tflite_file
 from bert_span.tflite.port_vectors import vector_examples, write_port_vectors
 
 pytestmark = pytest.mark.large
-_SANITIZED = (
+_FLAGS = (
   "-O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined "
   "-fno-sanitize-recover=all"
 )
@@ -26,37 +26,31 @@ _SANITIZED = (
 
 @pytest.fixture(scope="module")
 def build(repository, tmp_path_factory):
-  """A function that compiles a program of export/cpp, or a skip."""
+  """A function that compiles a program with sanitizers, or a skip."""
   for program in ("make", "c++"):
     if not shutil.which(program):
       pytest.skip(f"needs {program}")
   litert = importlib.util.find_spec("ai_edge_litert")
-  folder = litert and pathlib.Path(litert.origin).parent
-  if not folder or not (folder / "libLiteRt.so").exists():
+  library = litert and pathlib.Path(litert.origin).with_name("libLiteRt.so")
+  if not library or not library.exists():
     pytest.skip("needs ai-edge-litert with libLiteRt.so")
+  folder = tmp_path_factory.mktemp("cpp")
+  make = ("make", "-C", str(repository / "export" / "cpp"))
+  options = f"BUILD={folder}", f"CXXFLAGS={_FLAGS}", f"PYTHON={sys.executable}"
 
-  def compile_program(name, flags="-O2 -Wall -Wextra -Werror"):
-    path = tmp_path_factory.mktemp("cpp") / name
-    subprocess.run(
-      [
-        *("make", "-C", str(repository / "export" / "cpp"), str(path)),
-        *(f"BUILD={path.parent}", f"CXXFLAGS={flags}"),
-        f"PYTHON={sys.executable}",
-      ],
-      check=True,
-    )
-    return str(path)
+  def compile_program(name):
+    path = str(folder / name)
+    subprocess.run([*make, path, *options], check=True)
+    return path
 
   return compile_program
 
 
 @pytest.fixture(scope="module")
 def rows(build):
-  """A function that runs rows.cc, with sanitizers, on texts; see there."""
-  return _runner(build("rows", _SANITIZED))
+  """A function that runs rows.cc on texts; see there."""
+  program = build("rows")
 
-
-def _runner(program):
   def run(file, mode, texts):
     content = [encoded(text) for text in texts]
     done = subprocess.run(
@@ -87,22 +81,15 @@ def test_tokens_of_all_texts(name, rows, device_files, texts, token_rows):
 
 
 @pytest.mark.parametrize("name", ["minilm", "uncased", "cased", "temperature"])
-def test_answers(name, build, device_files, expected_answers, rows, capsys):
-  file, (expected, ms_per_question) = device_files[name], expected_answers[name]
-  run = _runner(build("rows")) if name == "minilm" else rows
-  *answers, milliseconds = run(file.path, "answers", _texts(file.examples))
+def test_answers(name, device_files, expected_answers, rows):
+  file = device_files[name]
+  answers = rows(file.path, "answers", _texts(file.examples))
   for given, wanted, example in zip(
-    answers, expected, file.examples, strict=True
+    answers, expected_answers[name], file.examples, strict=True
   ):
     assert_answer(given, wanted)
     span = encoded(example.context)[given["byte_start"] : given["byte_end"]]
     assert span.decode("utf-8") == given["text"]
-  if name == "minilm":
-    with capsys.disabled():
-      print(
-        f"\nC++: {milliseconds:.1f} ms a question, "
-        f"Python: {ms_per_question:.1f} ms, one thread each"
-      )
 
 
 @pytest.mark.parametrize("dynamic_length", [False, True])
@@ -123,8 +110,8 @@ def test_port_vectors_of_the_exporter(
 
 @pytest.fixture(scope="module")
 def answer(build, tmp_path_factory):
-  """A function that runs bert_span_answer, with sanitizers, on a file."""
-  program = build("bert_span_answer", _SANITIZED)
+  """A function that runs bert_span_answer on a file."""
+  program = build("bert_span_answer")
   passage = tmp_path_factory.mktemp("passage") / "passage.txt"
   passage.write_bytes(CONTEXT.encode("utf-8"))
 

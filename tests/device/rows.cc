@@ -5,9 +5,7 @@
 //   rows MODEL vectors   the same, with tokens, windows and logits
 //
 // Each text is four bytes with its length, the lowest first, and its bytes.
-// Then the milliseconds spent on an average question are printed.
 
-#include <chrono>
 #include <iostream>
 #include <string>
 
@@ -65,9 +63,7 @@ int main(int argc, char** argv) {
   const std::string mode = argv[2];
   bert_span::SpanExtractor extractor(argv[1]);
   std::cout.precision(9);
-  std::chrono::duration<double, std::milli> spent{};
-  int count = 0;
-  for (std::string question, context; ReadText(question); ++count) {
+  for (std::string question, context; ReadText(question);) {
     if (mode == "tokens") {
       WriteTokens(extractor.Tokenize(question));
       std::cout << "\n";
@@ -87,12 +83,9 @@ int main(int argc, char** argv) {
         WriteWindow(window, logits);
       };
     }
-    const auto begin = std::chrono::steady_clock::now();
     const std::string answer =
         ToJson(extractor.Ask(question, context, observer));
-    spent += std::chrono::steady_clock::now() - begin;
     if (mode == "vectors") std::cout << "], \"answer\": ";
     std::cout << answer << (mode == "vectors" ? "}\n" : "\n");
   }
-  if (mode == "answers") std::cout << spent.count() / count << "\n";
 }

@@ -29,10 +29,6 @@ _TOKENIZE = """%s.map((text) => {
   const {ids, starts, ends} = tokenizers.%s.tokenize(text);
   return [ids, starts, ends];
 })"""
-_ASK = """(async () => {
-  const begin = performance.now();
-  return [await askWorker(%s, %s), performance.now() - begin];
-})()"""
 _ADAPTER = """(async () => {
   const adapter = await navigator.gpu?.requestAdapter();
   return adapter && `${adapter.info.vendor} ${adapter.info.architecture}`;
@@ -95,48 +91,31 @@ def open_page(repository, device_files):
 
 
 @pytest.mark.parametrize("name", ["minilm", "uncased", "cased", "temperature"])
-def test_answers(
-  name, browser, open_page, device_files, expected_answers, capsys
-):
-  examples = device_files[name].examples
-  expected, ms_per_question = expected_answers[name]
+def test_answers(name, browser, open_page, device_files, expected_answers):
   open_page(browser, name)
-  spent = _assert_answers(browser, examples, expected)
-  if name == "minilm":
-    with capsys.disabled():
-      print(
-        f"\nLiteRT.js in Chromium: {spent / len(examples):.1f} ms a question, "
-        f"Python: {ms_per_question:.1f} ms, one thread each"
-      )
+  _assert_answers(browser, device_files[name].examples, expected_answers[name])
 
 
-def test_answers_by_webgpu(
-  tmp_path, open_page, device_files, expected_answers, capsys
-):
+def test_answers_by_webgpu(tmp_path, open_page, device_files, expected_answers):
   if not find_browser():
     pytest.skip("needs Chromium")
   with open_browser(tmp_path, gpu="--enable-unsafe-webgpu") as browser:
     open_page(browser, "minilm", "webgpu")
-    with capsys.disabled():
-      print(f"\nWebGPU adapter: {browser.run(_ADAPTER)}")
-    expected, _ = expected_answers["minilm"]
-    _assert_answers(browser, device_files["minilm"].examples[:3], expected[:3])
+    examples, expected = device_files["minilm"].examples, expected_answers
+    _assert_answers(browser, examples[:3], expected["minilm"][:3])
 
 
 def _assert_answers(browser, examples, predictions):
-  """Asks the page; returns the milliseconds that it took."""
-  milliseconds = 0.0
+  """Asks the page and compares."""
   for example, wanted in zip(examples, predictions, strict=True):
     question, context = map(json.dumps, (example.question, example.context))
-    given, spent = browser.run(_ASK % (question, context))
-    milliseconds += spent
+    given = browser.run(f"askWorker({question}, {context})")
     given = json.loads(json.dumps(given), object_hook=_snake_case)
     given |= given["answer"]
     assert_answer(given, wanted)
     units = encodable(example.context).encode("utf-16-le")
     span = units[2 * given["start"] : 2 * given["end"]]
     assert span.decode("utf-16-le") == given["text"]
-  return milliseconds
 
 
 def _snake_case(values):
@@ -146,7 +125,7 @@ def _snake_case(values):
 
 
 def test_a_long_article_is_answered_while_the_page_responds(
-  browser, open_page, device_files, capsys
+  browser, open_page, device_files
 ):
   contexts = [example.context for example in device_files["uncased"].examples]
   article = "\n".join(dict.fromkeys(contexts))[:60_000]
@@ -174,11 +153,6 @@ def test_a_long_article_is_answered_while_the_page_responds(
   )
   assert browser.run("byId('window-list').children.length") == windows
   assert browser.run("byId('progress').hidden && byId('stop').hidden")
-  with capsys.disabled():
-    print(
-      f"\n{windows} windows in {seconds:.1f} s; the page paused for at most "
-      f"{1000 * pause:.0f} ms"
-    )
   assert pause < seconds / 5
 
 

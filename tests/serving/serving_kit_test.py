@@ -26,16 +26,9 @@ def kit(repository):
   return {path.name: path.read_text("utf-8") for path in paths}
 
 
-@pytest.fixture(scope="module")
-def page(repository):
-  return (repository / "docs" / "saved_model_and_serving.md").read_text("utf-8")
-
-
 def test_the_server_takes_the_clients_batches(kit):
   text = kit["batching_parameters.txt"]
-  largest = re.search(r"^max_batch_size \{ value: (\d+) \}", text, re.M).group(
-    1
-  )
+  (largest,) = re.findall(r"^max_batch_size \{ value: (\d+) \}", text, re.M)
   default = inspect.signature(SpanClient).parameters["batch_size"].default
   assert int(largest) >= default
 
@@ -65,15 +58,17 @@ def test_models_config_labels_versions_that_it_serves(kit):
   assert set(model.version_labels.values()) == set(versions)
 
 
-def test_code_of_the_page_has_names_that_exist(page):
+def test_commands_of_the_page_ask_with_names_that_exist(
+  repository, tmp_path, monkeypatch
+):
+  path = repository / "docs" / "saved_model_and_serving.md"
+  page = path.read_text("utf-8")
   for line in re.findall(r"^from bert_span\S* import .+$", page, re.M):
     exec(line, {})
-  bodies = re.findall(r"-d '\s*({.*?})'", page, re.DOTALL)
-  rows = [row for body in bodies for row in json.loads(body)["instances"]]
-  assert rows and all(set(row) == {"question", "context"} for row in rows)
-
-
-def test_grpcurls_message_is_a_predict_request(page, tmp_path, monkeypatch):
+  for body in re.findall(r"-d '\s*({.*?})'", page, re.DOTALL):
+    (row,) = json.loads(body)["instances"]
+    assert set(row) == {"question", "context"}
+  # grpcurl's message is a PredictRequest.
   predict_pb2 = pytest.importorskip(
     "tensorflow_serving.apis.predict_pb2", reason=_API
   )

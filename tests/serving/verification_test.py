@@ -29,20 +29,6 @@ def _predictions(kind):
   return list(extractor.predictions(_EXAMPLES))
 
 
-def test_a_process_with_tensorflow_alone_gives_the_same_answers():
-  directory, _ = exported_model(SpanExtractor)
-  found = verification.verify(
-    directory,
-    [_EXAMPLES[:1], _EXAMPLES[1:]],
-    list(map(SpanExtractor.columns.expected_row, _predictions(SpanExtractor))),
-    1e-4,
-  )
-  assert found.num_questions == 4
-  assert found.largest_difference < 1e-4
-  assert found.text_ops == list(verification.TEXT_OPS[:2])
-  assert {"TopKV2", "MatMul"} <= set(found.ops)
-
-
 def _wrong(first, kind):
   """Changes of a prediction, each of which makes its row wrong."""
   if kind == SpanExtractor:

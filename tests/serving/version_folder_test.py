@@ -6,7 +6,7 @@ import threading
 
 import pytest
 import tensorflow as tf
-from exported_model import check_columns, check_logits, exported_model
+from exported_model import check_columns, exported_model
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.extractors.bio_extractor import BioExtractor
@@ -128,25 +128,3 @@ def test_a_session_answers_as_the_extractor(kind):
   found, none = check_columns(outputs, extractor, questions, contexts, 1e-6)
   assert none.text == ""
   assert kind == SpanExtractor or len(found.spans) > 1
-
-
-@pytest.mark.large
-def test_openvino_agrees_on_the_logits():
-  openvino = pytest.importorskip("openvino", reason="openvino is not installed")
-  directory, extractor = exported_model(SpanExtractor)
-  import tensorflow_text  # noqa: F401 -- registers its ops
-
-  model = tf.saved_model.load(directory)  # keeps the variables alive
-  compiled = openvino.Core().compile_model(
-    openvino.convert_model(model.signatures["logits"]),
-    "CPU",
-    {"INFERENCE_PRECISION_HINT": "f32"},
-  )
-
-  def logits(**inputs):
-    outputs = compiled(inputs).to_dict()
-    names = [key.get_any_name() for key in outputs]
-    names = ["start_logits" if "start" in n else "end_logits" for n in names]
-    return dict(zip(names, outputs.values(), strict=True))
-
-  check_logits(logits, extractor, 1e-4)

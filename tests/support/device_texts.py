@@ -27,19 +27,18 @@ HOSTILE = (
 )
 
 
-def real_texts(folder):
-  """The distinct questions and passages of the SQuAD files in a folder."""
-  examples = [e for p in folder.glob("*.json") for e in read_squad(p).examples]
-  return sorted({text for e in examples for text in (e.question, e.context)})
-
-
 def texts_to_tokenize(folder):
-  """Lists of texts, by name: what the model is, or what the texts are."""
+  """Lists of texts, by name: what the model is, or what the texts are.
+
+  Among them are the questions and passages of the SQuAD files in a folder.
+  """
+  examples = [e for p in folder.glob("*.json") for e in read_squad(p).examples]
+  real = {text for e in examples for text in (e.question, e.context)}
   characters = "".join(map(chr, range(0x20000)))
   # High surrogates end a row, so none has a low one after it.
   rows = [characters[i : i + 64] for i in range(0, 0x20000, 64)]
   hostile = [*HOSTILE, *(f"a{NEWER.sub('', row)}b" for row in rows)]
-  texts = [*real_texts(folder), *hostile]
+  texts = [*sorted(real), *hostile]
   return {
     "uncased": texts,
     "cased": texts,
@@ -51,9 +50,7 @@ def texts_to_tokenize(folder):
 def _broken_texts():
   """22,000 random strings of bytes, most of them not UTF-8."""
   rng = random.Random(5)
-  alphabet = (
-    b"a \x00\x7f\x80\xbf\xc0\xc3\xe0\xe6\xa0\xed\xf0\x90\xf4\x8f\xf8\xff"
-  )
+  alphabet = bytes.fromhex("6120007f80bfc0c3e0e6a0edf090f48ff8ff")
   texts = [bytes(rng.choices(alphabet, k=12)) for _ in range(20000)]
   return texts + [rng.randbytes(rng.randrange(60)) for _ in range(2000)]
 

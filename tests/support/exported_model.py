@@ -4,7 +4,6 @@ import functools
 import json
 import subprocess
 
-import numpy as np
 import tensorflow as tf
 from tiny_extractor import new_folder, tiny_extractor
 
@@ -74,17 +73,3 @@ def check_columns(columns, extractor, questions, contexts, tolerance=1e-4):
       if isinstance(values, list):
         assert not any(values[len(answer.n_best) :])  # padding
   return predictions
-
-
-def check_logits(function, extractor, tolerance):
-  """Compares a function of the inputs of "logits" with the model."""
-  ids = np.array([[2, 15, 12, 3, 5, 6, 7, 3], [2, 16, 12, 3, 5, 3, 0, 0]])
-  ids = ids.astype(np.int32)
-  mask = np.sign(ids)
-  found = function(input_ids=ids, input_mask=mask, segment_ids=0 * mask)
-  expected = extractor(
-    {"token_ids": ids, "padding_mask": mask, "segment_ids": 0 * mask}
-  )
-  assert set(found) == set(extractor.logits)
-  for name, values in found.items():
-    np.testing.assert_allclose(values, expected[name], atol=tolerance)
