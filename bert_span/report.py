@@ -14,11 +14,12 @@ loads nothing. Needs the extra: pip install -e '.[report]'.
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.jobs.options import ReportOptions
+from bert_span.presets.encoder_source import EncoderSource
 from bert_span.text.options import WindowOptions
 
 _OPTIONS = define_flags(ReportOptions)
 (_PREDICT_FILE,) = model_flags.define_shared_flags("predict_file")
-_VERIFY = model_flags.define_verify_flag()
+(_VERIFY,) = define_flags(EncoderSource, "verify")
 _WINDOWS = define_flags(WindowOptions)
 
 
@@ -30,13 +31,13 @@ def run(argv):
     program.forbid([_OPTIONS.question_id, _VERIFY, *_WINDOWS], "needs --model")
   program.check_extra("report", "jinja2", "matplotlib")
   program.import_tensorflow()
-  window_options = model_flags.window_options(model_flags.saved_config(model))
+  saved = model_flags.saved_config(model)
   from bert_span.jobs import report
 
   report.write_report(
     read_flags(ReportOptions),
     predict_file=_PREDICT_FILE.value,
-    window_options=window_options,
+    window_options=read_flags(WindowOptions, saved.get("window")),
     verify=_VERIFY.value,
   )
 
