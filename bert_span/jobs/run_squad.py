@@ -137,7 +137,6 @@ def _run_one_seed(run, strategy):
 
 
 def _train(run, questions, strategy):
-  """Fine-tunes and writes the model to output_dir/model."""
   # Before the work on the data, so that a wrong path is reported first.
   teachers = {
     path: SpanExtractor.from_preset(path, verify=run.source.verify)
@@ -183,7 +182,6 @@ def _train(run, questions, strategy):
 def _training_inputs(run, strategy=None):
   """(`SpanExtractor`, `LabelledWindows`, `EncoderSource.weights_digest`)."""
   options = run.fine_tuning_options
-  has_teachers = bool(run.teachers)
   data = (run.train_file, run.train_dataset)
   # Before the model is loaded, so that bad questions are reported first.
   if run.train_records:
@@ -194,7 +192,7 @@ def _training_inputs(run, strategy=None):
       squad_file,
       run.version_2,
       every_annotator=run.extractor_class.preprocessor_class.every_annotator,
-      keep_unlabelled=has_teachers,
+      keep_unlabelled=bool(run.teachers),
     )
     run.log_problems(squad_file)
   keras.utils.set_random_seed(options.seed)
@@ -211,12 +209,13 @@ def _training_inputs(run, strategy=None):
     )
     training_set = records.read(fingerprint, extractor.preprocessor)
   else:
-    training_set = training_set_of(extractor, examples, options, has_teachers)
+    training_set = training_set_of(
+      extractor, examples, options, bool(run.teachers)
+    )
   return extractor, training_set, digest
 
 
 def _predict(run, squad_file):
-  """Answers the questions and writes the prediction files."""
   examples = prediction_examples(squad_file, run.version_2)
   run.log_problems(squad_file)
   extractor = _trained_extractor(run)
