@@ -11,13 +11,12 @@ Use questions on which the model was neither trained nor selected.
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.jobs.options import CalibrationOptions
-from bert_span.presets.encoder_source import EncoderSource
 
 _OPTIONS = define_flags(CalibrationOptions)
 _PREDICT_FILE, _BATCH_SIZE = model_flags.define_shared_flags(
   "predict_file", "predict_batch_size"
 )
-(_VERIFY,) = define_flags(EncoderSource, "verify")
+_VERIFY = model_flags.define_verify_flag()
 
 
 @program.entry_point

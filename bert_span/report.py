@@ -14,12 +14,11 @@ loads nothing. Needs the extra: pip install -e '.[report]'.
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.jobs.options import ReportOptions
-from bert_span.presets.encoder_source import EncoderSource
 from bert_span.text.options import WindowOptions
 
 _OPTIONS = define_flags(ReportOptions)
 (_PREDICT_FILE,) = model_flags.define_shared_flags("predict_file")
-(_VERIFY,) = define_flags(EncoderSource, "verify")
+_VERIFY = model_flags.define_verify_flag()
 _WINDOWS = define_flags(WindowOptions)
 
 

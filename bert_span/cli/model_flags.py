@@ -71,6 +71,11 @@ def define_model_flag(note=""):
   )
 
 
+def define_verify_flag():
+  """Defines --verify."""
+  return define_flags(EncoderSource, "verify")[0]
+
+
 def define_vocabulary_flags():
   """Defines --vocab_file and --do_lower_case."""
   names = "vocab_file", "do_lower_case"
@@ -88,7 +93,7 @@ def define_answer_flags():
 
 def define_extractor_flags():
   """Defines the flags of `extractor_options`."""
-  return [*define_answer_flags(), *define_flags(EncoderSource, "verify")]
+  return [*define_answer_flags(), define_verify_flag()]
 
 
 def extractor_options(model):
