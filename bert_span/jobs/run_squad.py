@@ -65,11 +65,6 @@ class SquadRun(SquadRunOptions, RunOptions):
     """Whether questions may be unanswerable."""
     return self.decoder_options.version_2_with_negative
 
-  @property
-  def fixed_length(self):
-    """Whether every window is padded to max_seq_length."""
-    return self.fine_tuning_options.length_bucket is None
-
   def questions(self):
     """The `SquadFile` to answer and to score on."""
     return read_file_or_tfds(self.predict_file, self.predict_dataset)
@@ -276,7 +271,7 @@ def _extractor_of(run, loaded, needs_head=False):
     run.source.lower_case(loaded),
     run.window_options,
     run.decoder_options,
-    fixed_length=run.fixed_length,
+    fixed_length=run.fine_tuning_options.length_bucket is None,
     head_bias=run.head_bias,
   )
 
@@ -296,7 +291,7 @@ def _trained_extractor(run):
       directory,
       run.window_options,
       run.decoder_options,
-      fixed_length=run.fixed_length,
+      fixed_length=run.fine_tuning_options.length_bucket is None,
       verify=run.source.verify,
     )
   if tf.train.latest_checkpoint(run.output_dir):
