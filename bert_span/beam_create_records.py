@@ -16,8 +16,7 @@ from bert_span.cli import model_flags, pretraining_flags, program
 _OUTPUT_DIR, _NUM_SHARDS = model_flags.define_shared_flags(
   "output_dir", "num_shards"
 )
-_DUPE_FACTOR = pretraining_flags.define_copies_flag()
-pretraining_flags.define_masked_text_flags()
+_, _DUPE_FACTOR = pretraining_flags.define_masked_text_flags("dupe_factor")
 
 
 @program.entry_point(foreign_flags=True)

@@ -14,7 +14,6 @@ GPU bert_span.run_pretraining reads text itself and needs no records.
 from absl import flags
 
 from bert_span.cli import pretraining_flags, program
-from bert_span.options.fields import INT32_MAX
 
 _OUTPUT_FILES = flags.DEFINE_list(
   "output_file",
@@ -22,22 +21,11 @@ _OUTPUT_FILES = flags.DEFINE_list(
   "Record files to write, separated by commas, named *.tfrecord or "
   "*.tfrecord.gz; the sequences are dealt to them in turn.",
 )
-_NUM_WORKERS = flags.DEFINE_integer(
-  "num_workers",
-  1,
-  "Number of processes that share the input files.",
-  lower_bound=1,
-  upper_bound=INT32_MAX,
+_, _DUPE_FACTOR, _NUM_WORKERS, _WORKER = (
+  pretraining_flags.define_masked_text_flags(
+    "dupe_factor", "num_workers", "worker"
+  )
 )
-_WORKER = flags.DEFINE_integer(
-  "worker",
-  0,
-  "Number of this process among --num_workers, from 0.",
-  lower_bound=0,
-  upper_bound=INT32_MAX,
-)
-_DUPE_FACTOR = pretraining_flags.define_copies_flag()
-pretraining_flags.define_masked_text_flags()
 # As record_files.is_record_file, which loads TensorFlow.
 _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 

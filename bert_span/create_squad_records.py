@@ -15,8 +15,9 @@ With --pad_records, programs that read the original's train.tf_record read them.
 
 from absl import flags
 
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.cli import model_flags, program, training_flags
-from bert_span.cli.option_flags import define_flags
+from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.text.options import WindowOptions
 
@@ -29,7 +30,7 @@ _TRAIN_FILE, _DATASET, _ = training_flags.define_data_flags()
 _OUTPUT_DIR, _NUM_SHARDS, _ = model_flags.define_shared_flags(
   "output_dir", "num_shards", "head"
 )
-_VERSION_2 = model_flags.define_version_2_flag()
+(_VERSION_2,) = define_flags(DecoderOptions, "version_2_with_negative")
 _LABELS = define_flags(
   FineTuningOptions, "annotator_labels", "drop_answerless_windows"
 )
@@ -52,7 +53,7 @@ def run(argv):
     training_flags.dataset_split("train"),
     output_dir=_OUTPUT_DIR.value,
     source=training_flags.encoder_source(),
-    window_options=model_flags.window_options(),
+    window_options=read_flags(WindowOptions),
     version_2_with_negative=_VERSION_2.value,
     preprocessor_class=model_flags.find_extractor_class().preprocessor_class,
     annotator_labels=_LABELS.annotator_labels.value,

@@ -12,6 +12,8 @@ logits of a window are averaged. The files written are those of run_squad.
 from absl import flags
 
 from bert_span.cli import model_flags, program
+from bert_span.cli.option_flags import read_flags
+from bert_span.text.options import WindowOptions
 
 _LOGITS_FILE = flags.DEFINE_multi_string(
   "logits_file",
@@ -61,7 +63,7 @@ def run(argv):
     model=_MODEL.value,
     vocab_file=_VOCAB_FILE.value,
     do_lower_case=saved.get("do_lower_case", _DO_LOWER_CASE.value),
-    window_options=model_flags.window_options(saved),
+    window_options=read_flags(WindowOptions, saved.get("window")),
     no_span=_NO_SPAN.value,
   )
 

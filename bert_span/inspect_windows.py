@@ -11,8 +11,9 @@ every token of the passage. Findings about the file go to standard error.
 
 from absl import flags
 
+from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import define_flags
+from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.text.options import WindowOptions
 
@@ -29,7 +30,7 @@ _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", "-", "File for the JSON lines; - is standard output."
 )
 _VOCAB_FILE, _DO_LOWER_CASE = model_flags.define_vocabulary_flags()
-_VERSION_2 = model_flags.define_version_2_flag()
+(_VERSION_2,) = define_flags(DecoderOptions, "version_2_with_negative")
 (_ANNOTATOR_LABELS,) = define_flags(FineTuningOptions, "annotator_labels")
 define_flags(WindowOptions)
 model_flags.define_shared_flags("head")
@@ -46,7 +47,7 @@ def run(argv):
     _INPUT_FILE.value,
     vocab_file=_VOCAB_FILE.value,
     do_lower_case=_DO_LOWER_CASE.value,
-    window_options=model_flags.window_options(),
+    window_options=read_flags(WindowOptions),
     preprocessor_class=kind.preprocessor_class,
     is_training=_IS_TRAINING.value,
     version_2_with_negative=_VERSION_2.value,

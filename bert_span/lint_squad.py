@@ -48,7 +48,7 @@ def run(argv):
     settings = read_flags(
       LintSettings,
       saved.get("decoder"),
-      window_options=model_flags.window_options(saved),
+      window_options=read_flags(WindowOptions, saved.get("window")),
       vocab_file=vocab_file,
       do_lower_case=saved.get("do_lower_case") if preset else lower_case,
     )

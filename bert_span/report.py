@@ -30,13 +30,13 @@ def run(argv):
     program.forbid([_OPTIONS.question_id, _VERIFY, *_WINDOWS], "needs --model")
   program.check_extra("report", "jinja2", "matplotlib")
   program.import_tensorflow()
-  window_options = model_flags.window_options(model_flags.saved_config(model))
+  saved = model_flags.saved_config(model)
   from bert_span.jobs import report
 
   report.write_report(
     read_flags(ReportOptions),
     predict_file=_PREDICT_FILE.value,
-    window_options=window_options,
+    window_options=read_flags(WindowOptions, saved.get("window")),
     verify=_VERIFY.value,
   )
 

@@ -36,12 +36,10 @@ _BEST_METRIC = flags.DEFINE_enum(
 )
 define_flags(PretrainingRunOptions)
 _TRAINING = define_flags(PretrainingOptions)
-_MAX_SEQ_LENGTH = pretraining_flags.define_length_flag()
-define_flags(TextLocation)
 (_OUTPUT_DIR,) = model_flags.define_shared_flags("output_dir")
 _DRY_RUN, _MEMORY_GB = training_flags.define_run_flags()
 training_flags.define_encoder_flags()
-pretraining_flags.define_masking_flags()
+(_MAX_SEQ_LENGTH,) = pretraining_flags.define_masked_text_flags()
 
 
 @program.entry_point

@@ -21,6 +21,7 @@ from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.jobs.options import SquadRunOptions
 from bert_span.options.fields import INT32_MAX
+from bert_span.text.options import WindowOptions
 
 _BEST_METRIC = flags.DEFINE_enum(
   "best_metric",
@@ -51,7 +52,7 @@ _ENCODER = training_flags.define_encoder_flags()
 @program.entry_point
 def run(argv):
   steps = read_flags(SquadRunOptions)
-  window_options = model_flags.window_options()
+  window_options = read_flags(WindowOptions)
   fine_tuning_options = _checked_options(steps)
   training_flags.report_unused_flags()
   program.import_tensorflow()

@@ -15,14 +15,16 @@ from model_server import ModelServer, running
 from squad_runs import write_squad_files
 from tiny_extractor import eagerly
 
-from bert_span.presets.huggingface import find_packaged_minilm
-
-# What is imported by now stays; looking through it for garbage takes minutes.
-gc.freeze()
-gc.set_threshold(50_000)
-
+gc.disable()
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _SHARED = _ROOT.parent / "shared"
+
+
+def pytest_collection_finish():
+  """Looks for no garbage among what was imported: it would take minutes."""
+  gc.freeze()
+  gc.enable()
+  gc.set_threshold(50_000)
 
 
 def _folder_or_skip(name):
@@ -47,6 +49,9 @@ def shared_data():
 @pytest.fixture(scope="session")
 def uncased_vocab_file():
   """The vocabulary of the uncased BERT models, or a skip."""
+  # Loads TensorFlow, for which the process that starts the workers waits.
+  from bert_span.presets.huggingface import find_packaged_minilm
+
   try:
     directory = find_packaged_minilm()
   except ValueError as error:

@@ -18,16 +18,10 @@ from programs import define_flags, run_python
 import bert_span
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
+_FOLDERS = ".", "docs", "export", "export/*", "benchmarks", "benchmarks/*"
 _PAGES = sorted(
   path.relative_to(_ROOT).as_posix()
-  for folder in (
-    ".",
-    "docs",
-    "export",
-    "export/*",
-    "benchmarks",
-    "benchmarks/*",
-  )
+  for folder in _FOLDERS
   for path in _ROOT.glob(f"{folder}/*.md")
 )
 _PROGRAM = re.compile(

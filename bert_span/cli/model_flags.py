@@ -76,11 +76,6 @@ def define_verify_flag():
   return define_flags(EncoderSource, "verify")[0]
 
 
-def define_version_2_flag():
-  """Defines --version_2_with_negative."""
-  return define_flags(DecoderOptions, "version_2_with_negative")[0]
-
-
 def define_vocabulary_flags():
   """Defines --vocab_file and --do_lower_case."""
   names = "vocab_file", "do_lower_case"
@@ -108,8 +103,7 @@ def extractor_options(model):
   from bert_span.tflite import file as tflite_file
 
   is_tflite = tflite_file.is_tflite(model)
-  read = tflite_file.read_span_config if is_tflite else saved_config
-  saved = read(model)
+  saved = (tflite_file.read_span_config if is_tflite else saved_config)(model)
   kind = find_extractor_class(saved)
   allowed = {flag.name for flag in flags_of(kind.decoder_class.options_type)}
   for name, other in extractor_classes().items():
@@ -119,21 +113,15 @@ def extractor_options(model):
       f"is for a {name} head, and the model has a {kind.head_name} head",
     )
   return {
-    "window_options": window_options(saved),
+    "window_options": read_flags(WindowOptions, saved.get("window")),
     "decoder_options": decoder_options(saved, kind),
     "verify": flags.FLAGS.verify,
   }
 
 
-def window_options(saved=None):
-  """Returns `WindowOptions`; `saved` has those not on the command line."""
-  return read_flags(WindowOptions, (saved or {}).get("window"))
-
-
 def decoder_options(saved, kind):
-  """Returns the options of an `Extractor` class, see `window_options`."""
-  options_type = kind.decoder_class.options_type
-  return read_flags(options_type, (saved or {}).get("decoder"))
+  """Returns the options of an `Extractor` class; `saved` replaces defaults."""
+  return read_flags(kind.decoder_class.options_type, saved.get("decoder"))
 
 
 def find_extractor_class(saved=None):

@@ -17,17 +17,11 @@ flags.disclaim_key_flags()
 
 
 def define_flags(options_type, *names, **defaults):
-  """Defines the flags of an option dataclass; returns their FlagHolders.
+  """Defines flags of an option dataclass, for all or for the named options.
 
-  Two dataclasses may have an option with the same flag: the first defines it.
-
-  Args:
-    options_type: a dataclass.
-    names: its options that get a flag; all by default.
-    defaults: defaults of flags that replace those of the dataclass.
-
-  Returns:
-    A named tuple of FlagHolders by the names of the options.
+  `defaults` replace those of the dataclass. Two dataclasses may have an option
+  with the same flag: the first defines it. Returns a named tuple of FlagHolders
+  by the names of the options.
   """
   fields = _fields_with_flags(options_type)
   holders = {
@@ -40,10 +34,8 @@ def define_flags(options_type, *names, **defaults):
 def read_flags(options_type, saved=None, **others):
   """Returns an option dataclass of the values on the command line.
 
-  Args:
-    options_type: a dataclass whose flags are all defined.
-    saved: dict of options that replace the defaults of flags.
-    others: options that replace flags, or have none.
+  `saved`, a dict of options, replaces defaults of flags. `others` are options
+  that replace flags, or have none.
   """
   values = {}
   for name, field in _fields_with_flags(options_type).items():

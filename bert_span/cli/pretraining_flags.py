@@ -7,47 +7,38 @@ from absl import flags
 from bert_span.cli import program
 from bert_span.cli.model_flags import define_vocabulary_flags
 from bert_span.cli.option_flags import define_flags, read_flags
-from bert_span.options.fields import INT32_MAX
+from bert_span.options.fields import option
 from bert_span.pretraining.options import MaskingOptions, TextLocation
 
 flags.disclaim_key_flags()
 
 
-def define_length_flag():
-  """Defines --max_seq_length."""
-  return flags.DEFINE_integer(
-    "max_seq_length",
+@dataclasses.dataclass(frozen=True)
+class _SharedOptions:
+  max_seq_length: int = option(
     128,
     "Length of a sequence in WordPieces, [CLS] and [SEP] included.",
-    lower_bound=3,
-    upper_bound=1_000_000,
+    minimum=3,
+    maximum=1_000_000,
+  )
+  dupe_factor: int = option(
+    10, "Number of copies of the text, each masked anew.", minimum=1
+  )
+  num_workers: int = option(
+    1, "Number of processes that share the input files.", minimum=1
+  )
+  worker: int = option(
+    0, "Number of this process among --num_workers, from 0.", minimum=0
   )
 
 
-def define_copies_flag():
-  """Defines --dupe_factor."""
-  return flags.DEFINE_integer(
-    "dupe_factor",
-    10,
-    "Number of copies of the text, each masked anew.",
-    lower_bound=1,
-    upper_bound=INT32_MAX,
-  )
-
-
-def define_masking_flags():
-  """Defines the flags of `MaskingOptions`."""
-  holders = define_flags(MaskingOptions)
-  flags.DEFINE_alias("max_predictions_per_seq", "max_predictions")
-  return holders
-
-
-def define_masked_text_flags():
-  """Defines the flags of `masked_text`."""
+def define_masked_text_flags(*names):
+  """Defines the flags of `masked_text`; returns those of the options above."""
   define_vocabulary_flags()
   define_flags(TextLocation)
-  define_length_flag()
-  define_masking_flags()
+  define_flags(MaskingOptions)
+  flags.DEFINE_alias("max_predictions_per_seq", "max_predictions")
+  return define_flags(_SharedOptions, "max_seq_length", *names)
 
 
 def check_text_flags():

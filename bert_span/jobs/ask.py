@@ -18,8 +18,8 @@ from bert_span.storage.log import log_line
 from bert_span.tflite.file import is_tflite
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
-# Characters of a passage up to which a single question is answered sooner op by
-# op than by a graph, which takes two seconds to trace.
+# Characters of a passage up to which a single question is answered sooner
+# eagerly than by a graph, which takes two seconds to trace.
 _SHORT_PASSAGE = 10_000
 # Characters above which reading takes long enough for a progress bar.
 _LONG_PASSAGE = 100_000
@@ -47,15 +47,14 @@ def ask(model, context, questions, layout, **options):
     extractor = TFLiteSpanExtractor(model, **options)
   else:
     extractor = SpanExtractor.from_preset(model, **options)
-  is_single = isinstance(questions, list) and len(questions) == 1
-  is_brief = is_single and len(context) <= _SHORT_PASSAGE
   if len(context) > _LONG_PASSAGE:
     log_line(f"Reading a passage of {len(context):,} characters ...")
     if isinstance(extractor, Extractor):
       extractor.watch_windows(_WindowsBar())
-  # Run eagerly, TensorFlow traces no function before it runs it.
+  is_single = isinstance(questions, list) and len(questions) == 1
   before = tf.config.functions_run_eagerly()
-  tf.config.run_functions_eagerly(is_brief or before)
+  if is_single and len(context) <= _SHORT_PASSAGE:
+    tf.config.run_functions_eagerly(True)
   try:
     for question in questions:
       _show_answer(extractor, question, context, layout)
@@ -92,7 +91,6 @@ class _WindowsBar:
 
 
 def _show_answer(extractor, question, context, layout):
-  """Prints the answer to a question on one passage."""
   example = SquadExample("question", question, context)
   (prediction,) = extractor.predictions([example])
   columns = extractor.columns
@@ -116,7 +114,6 @@ def _show_answer(extractor, question, context, layout):
 
 
 def _marked_answer(spans, context):
-  """All spans of an answer, and the passage around one or all of it."""
   texts = "; ".join(one_line(span.text) for span in spans)
   offsets = [(span.char_start, span.char_end) for span in spans]
   # Bold green, see no-color.org.
@@ -131,7 +128,6 @@ def _marked_answer(spans, context):
 
 
 def _show_ranked(question, found, layout):
-  """Prints pairs of `Passage` and `PassageAnswer`, best first."""
   answers = [
     {
       "text": item.answer.text,

@@ -42,18 +42,17 @@ def calibrate(options, predict_file, predict_batch_size=8, verify=True):
 
   `options` are `CalibrationOptions`.
   """
-  model, target_precision = options.model, options.target_precision
   before = _decoder_options(options)
   paths = {"fitted": predict_file, "evaluated": options.evaluate_file}
   files = {name: read_squad(path) for name, path in paths.items() if path}
   extractor = SpanExtractor.from_preset(
-    model, decoder_options=before, verify=verify
+    options.model, decoder_options=before, verify=verify
   )
   figures = {}
   for name, squad_file in files.items():
     scored = score_questions(extractor, squad_file, predict_batch_size)
     if name == "fitted":
-      fitted = fitted_options(scored, before, target_precision)
+      fitted = fitted_options(scored, before, options.target_precision)
     figures[name] = calibration_figures(scored, fitted)
   values = {name: getattr(fitted, name) for name in _FITTED}
   for name in _FITTED if fitted.version_2_with_negative else _FITTED[:2]:
@@ -62,8 +61,8 @@ def calibrate(options, predict_file, predict_batch_size=8, verify=True):
   for name, part in figures.items():
     print(f"\n{name} on {part['data']}, {part['num_questions']} questions")
     print(format_calibration(*(part[stage] for stage in _STAGES)))
-  report = {**values, "target_precision": target_precision, **figures}
-  text = json.dumps(report, indent=4, default=lambda curve: curve.as_dict())
+  fit = {**values, "target_precision": options.target_precision}
+  text = json.dumps(fit | figures, indent=4, default=lambda x: x.as_dict())
   contents = {"calibration.json": text + "\n"}
   if options.plots:
     from bert_span.reporting import calibration_plots  # matplotlib, an extra
@@ -74,10 +73,10 @@ def calibrate(options, predict_file, predict_batch_size=8, verify=True):
       draw = getattr(calibration_plots, f"{name}_figure")
       figure = draw({s: part[s][name] for s in _STAGES})
       contents[f"{name}.png"] = calibration_plots.png_bytes(figure)
-  folder = options.output_dir or os.path.join(model, "calibration")
+  folder = options.output_dir or os.path.join(options.model, "calibration")
   paths, _ = write_files(folder, contents)
   # Last of all: a model is changed only when everything else has worked.
-  span_config.update_decoder(model, values)
+  span_config.update_decoder(options.model, values)
   print(f"Written: {', '.join(paths)}", file=sys.stderr)
 
 
@@ -185,7 +184,7 @@ def _decoder_options(options):
   decoder = DecoderOptions(**saved["decoder"])
   if version_2 is not None:
     decoder = dataclasses.replace(decoder, version_2_with_negative=version_2)
-  needs_version_2 = options.target_precision is not None
-  if needs_version_2 and not decoder.version_2_with_negative:
+  has_target = options.target_precision is not None
+  if has_target and not decoder.version_2_with_negative:
     raise ValueError("--target_precision needs --version_2_with_negative.")
   return decoder

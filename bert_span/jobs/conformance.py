@@ -8,11 +8,7 @@ import subprocess
 import time
 
 import bert_span
-from bert_span.conformance_checks import checks
-from bert_span.conformance_checks.golden_files import (
-  GoldenFiles,
-  sample_goldens,
-)
+from bert_span.conformance_checks import checks, golden_files
 from bert_span.serving.assets_extra import package_versions
 from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.storage.log import log_line
@@ -23,11 +19,11 @@ def write_conformance_report(
 ):
   """Prints the report on the checks; returns whether all pass."""
   by_number = {str(check.number): check for check in checks.CHECKS}
-  files = sample_goldens()
+  files = golden_files.sample_goldens()
   if goldens:
     folder = os.path.abspath(goldens)
     data = data or os.path.join(os.path.dirname(folder), "data")
-    files = GoldenFiles(folder, data)
+    files = golden_files.GoldenFiles(folder, data)
   if numbers is None:
     recorded = {None, *files.plan}
     numbers = [n for n, c in by_number.items() if c.part in recorded]

@@ -192,7 +192,6 @@ class PretrainingJob:
     print(json.dumps(scores))
 
   def _selection(self, text, termination):
-    """Returns the `ModelSelection` that scores the model in training."""
     run, evaluate = self.run, make_evaluate(self.model)
 
     def metrics():

@@ -65,11 +65,6 @@ class SquadRun(SquadRunOptions, RunOptions):
     """Whether questions may be unanswerable."""
     return self.decoder_options.version_2_with_negative
 
-  @property
-  def fixed_length(self):
-    """Whether every window is padded to max_seq_length."""
-    return self.fine_tuning_options.length_bucket is None
-
   def questions(self):
     """The `SquadFile` to answer and to score on."""
     return read_file_or_tfds(self.predict_file, self.predict_dataset)
@@ -137,7 +132,6 @@ def _run_one_seed(run, strategy):
 
 
 def _train(run, questions, strategy):
-  """Fine-tunes and writes the model to output_dir/model."""
   # Before the work on the data, so that a wrong path is reported first.
   teachers = {
     path: SpanExtractor.from_preset(path, verify=run.source.verify)
@@ -183,7 +177,6 @@ def _train(run, questions, strategy):
 def _training_inputs(run, strategy=None):
   """(`SpanExtractor`, `LabelledWindows`, `EncoderSource.weights_digest`)."""
   options = run.fine_tuning_options
-  has_teachers = bool(run.teachers)
   data = (run.train_file, run.train_dataset)
   # Before the model is loaded, so that bad questions are reported first.
   if run.train_records:
@@ -194,7 +187,7 @@ def _training_inputs(run, strategy=None):
       squad_file,
       run.version_2,
       every_annotator=run.extractor_class.preprocessor_class.every_annotator,
-      keep_unlabelled=has_teachers,
+      keep_unlabelled=bool(run.teachers),
     )
     run.log_problems(squad_file)
   keras.utils.set_random_seed(options.seed)
@@ -211,12 +204,13 @@ def _training_inputs(run, strategy=None):
     )
     training_set = records.read(fingerprint, extractor.preprocessor)
   else:
-    training_set = training_set_of(extractor, examples, options, has_teachers)
+    training_set = training_set_of(
+      extractor, examples, options, bool(run.teachers)
+    )
   return extractor, training_set, digest
 
 
 def _predict(run, squad_file):
-  """Answers the questions and writes the prediction files."""
   examples = prediction_examples(squad_file, run.version_2)
   run.log_problems(squad_file)
   extractor = _trained_extractor(run)
@@ -277,7 +271,7 @@ def _extractor_of(run, loaded, needs_head=False):
     run.source.lower_case(loaded),
     run.window_options,
     run.decoder_options,
-    fixed_length=run.fixed_length,
+    fixed_length=run.fine_tuning_options.length_bucket is None,
     head_bias=run.head_bias,
   )
 
@@ -297,7 +291,7 @@ def _trained_extractor(run):
       directory,
       run.window_options,
       run.decoder_options,
-      fixed_length=run.fixed_length,
+      fixed_length=run.fine_tuning_options.length_bucket is None,
       verify=run.source.verify,
     )
   if tf.train.latest_checkpoint(run.output_dir):

@@ -12,9 +12,9 @@ from bert_span.tflite import file as tflite_file
 def serve_model(model, server, **options):
   """Serves a model and the demo page, by `ServerOptions`, until stopped."""
   extractor = SpanExtractor.from_preset(model, **options)
-  served = ServedModel(extractor)
-  make_windows = extractor.preprocessor.windows
-  app = local_server.model_app(served, make_windows, server)
+  app = local_server.model_app(
+    ServedModel(extractor), extractor.preprocessor.windows, server
+  )
   _serve(app, server, "For one machine; production wants TensorFlow Serving.")
 
 

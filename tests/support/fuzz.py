@@ -77,13 +77,11 @@ def run(program, *arguments, must_answer=False, **flags):
   if status == 1 and program == "lint_squad" and ended.stdout:
     return True  # A report with errors.
   if status:
-    begins = (f"{name}: ", "FATAL Flags parsing error")
-    lines = message.splitlines()
-    first = max(
-      (i for i, line in enumerate(lines) if line.startswith(begins)), default=-1
-    )
-    said = "\n".join(lines[first:])
-    if first < 0 or len(said) > _MAX_MESSAGE or len(lines) - first > 14:
+    # Logged lines may be before it.
+    begins = rf"(?:.*\n)?((?:{name}: |FATAL Flags parsing error).*)"
+    found = re.match(begins, message, re.DOTALL)
+    said = found[1] if found else ""
+    if not said or len(said) > _MAX_MESSAGE or len(said.splitlines()) > 14:
       raise Failure(f"status {status} with the message {message[:2000]!r}")
   return not status
 

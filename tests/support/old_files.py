@@ -191,19 +191,16 @@ def main():
   arguments = parser.parse_args()
   folder = arguments.folder.resolve()
   repository = arguments.repository.resolve()
-  for version in {repository, _REPOSITORY}:
-    imported = run(version, "-c", "import bert_span; print(bert_span.__file__)")
-    if pathlib.Path(imported.stdout.strip()).parent.parent != version:
-      raise RuntimeError(f"{version} imports {imported.stdout}")
   if arguments.step == "wire":
     return wire(folder, repository)
-  if arguments.step == "make":
-    write_inputs(folder / "inputs", repository / "bert_span")
-  step, is_different = make if arguments.step == "make" else check, False
-  for name in names():
-    if arguments.only in name:
-      is_different |= step(name, folder, repository)
-  return is_different
+  chosen = [name for name in names() if arguments.only in name]
+  if arguments.step == "check":
+    differ = [check(name, folder, repository) for name in chosen]
+    return any(differ)
+  write_inputs(folder / "inputs", repository / "bert_span")
+  for name in chosen:
+    make(name, folder, repository)
+  return False
 
 
 def make(name, folder, repository):
@@ -216,7 +213,6 @@ def make(name, folder, repository):
     run(repository, "-m", *command, stop_file=stop_file)
   read(name, folder, repository, "expected")
   print(f"{name}: made", flush=True)
-  return False
 
 
 def check(name, folder, repository):
@@ -291,14 +287,14 @@ def commands(name, folder, side):
   return [[expanded(command) for command in part] for part in kind]
 
 
-def start(repository, *words, **options):
-  """Starts Python with the package of a checkout."""
+def start(repository, *words):
+  """Starts Python with the package of a checkout, and pipes to it."""
   return subprocess.Popen(
     [sys.executable, *map(str, words)],
     cwd=repository,
     env={**os.environ, "PYTHONPATH": str(repository)},
     text=True,
-    **options,
+    **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE),
   )
 
 
@@ -307,8 +303,7 @@ def run(repository, *words, stop_file=None):
 
   Returns its `subprocess.CompletedProcess`.
   """
-  pipe = subprocess.PIPE
-  process = start(repository, *words, stdin=pipe, stdout=pipe, stderr=pipe)
+  process = start(repository, *words)
   while stop_file and not stop_file.exists() and process.poll() is None:
     time.sleep(0.01)
   if stop_file:
@@ -323,14 +318,11 @@ def run(repository, *words, stop_file=None):
 def served(repository, model):
   """The address of a local server of a model."""
   words = "-m", "bert_span.serve", f"--model={model}", "--port=0"
-  server = start(repository, *words, stderr=subprocess.PIPE)
+  server = start(repository, *words)
   try:
     lines = iter(server.stderr.readline, "")
-    yield next(
-      found[0]
-      for found in (re.search(r"http://[\d.]+:\d+", line) for line in lines)
-      if found
-    )
+    addresses = (re.search(r"http://[\d.]+:\d+", line) for line in lines)
+    yield next(filter(None, addresses))[0]
   finally:
     server.terminate()
     server.communicate()

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from tiny_encoder import tiny_encoder
+from toy_trainer import dataset_fn
 
 import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
 from bert_span.data.preprocessor import SpanPreprocessor
@@ -55,13 +56,7 @@ def batches(batch_size, first_step):
       "end_positions": rng.integers(0, 4, rows).astype(np.int32),
     }
 
-  return tf.data.Dataset.from_generator(
-    lambda: map(batch, range(first_step, STEPS)),
-    output_signature={
-      name: tf.TensorSpec([None] * values.ndim, values.dtype)
-      for name, values in batch(0).items()
-    },
-  )
+  return dataset_fn(first_step, STEPS, batch)
 
 
 class Run:

@@ -48,10 +48,12 @@ def make_batch(step):
 
 
 def dataset_fn(first_step, last_step=1000, make=make_batch):
-  specs = {"input_ids": [None, None], "positions": [None]}
+  specs = {
+    name: tf.TensorSpec([None] * values.ndim, values.dtype)
+    for name, values in make(0).items()
+  }
   return tf.data.Dataset.from_generator(
-    lambda: map(make, range(first_step, last_step)),
-    output_signature={n: tf.TensorSpec(s, tf.int32) for n, s in specs.items()},
+    lambda: map(make, range(first_step, last_step)), output_signature=specs
   )
 
 
