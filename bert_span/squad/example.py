@@ -104,3 +104,75 @@ def check_text(text, name):
       f"{name} must be a str. Received: {shortened(text)}. Decode bytes, and "
       "leave out rows without a text."
     )
+
+
+def locate_answer(context: str, text: str, char_start: int) -> tuple[int, str]:
+  """Locates an answer at its stated offset, or where else its text must be.
+
+  The answer is moved when its text occurs exactly once in the passage, or else
+  exactly once within the words that the stated span touches, as run_squad
+  compares whole words:
+
+    context "the plan and a plan", text "plan"
+    char_start 4   "plan"   as stated
+    char_start 3   " pla"   touches "the plan", one "plan" there: moved to 4
+    char_start 9   "and "   touches "and a", no "plan" there: not located
+
+  The stated offset may be any integer. Blank texts are never located.
+
+  Returns:
+    The offset, or NOT_LOCATED; and what is wrong with the stated offset, "" if
+    it is correct.
+  """
+  if not text.strip():
+    return NOT_LOCATED, "the answer's text is blank"
+  if char_start >= 0 and context.startswith(text, char_start):
+    return char_start, ""
+  excerpt, end = shortened(text), char_start + len(text)
+  if 0 <= char_start < len(context):
+    at_start = shortened(context[char_start:end])
+    stated = f"{excerpt} is not at answer_start {char_start} ({at_start} is)"
+  else:
+    stated = (
+      f"answer_start {char_start} of {excerpt} is outside the passage of "
+      f"{len(context)} characters"
+    )
+  starts, start = [], -1
+  while (start := context.find(text, start + 1)) >= 0:
+    starts.append(start)
+  if not starts:
+    return NOT_LOCATED, f"{stated}; the passage lacks it"
+  if len(starts) > 1:
+    first, end = _touched_words(context, char_start, end)
+    near = [x for x in starts if first <= x and x + len(text) <= end]
+    if len(near) != 1:
+      several = ", ".join(map(str, starts[:5])) + ", ..." * (len(starts) > 5)
+      return NOT_LOCATED, f"{stated}; it is at several: {several}"
+    starts = near
+  return starts[0], f"{stated}; it is at {starts[0]}"
+
+
+def check_located(context, text, char_start, place):
+  """Raises ValueError unless an answer is at its offset; `place` names it."""
+  if char_start < 0 or not text or not context.startswith(text, char_start):
+    raise ValueError(
+      f"{place}: the answer {shortened(text)} is not at char_start "
+      f"{char_start} of its passage. Correct the offset, in characters, or "
+      "remove the question."
+    )
+
+
+def _touched_words(context, first, end):
+  """Widens [first, end) to whole words; a blank is in the word before it."""
+  if not 0 <= first < len(context):
+    return 0, 0
+  while first > 0 and context[first].isspace():
+    first -= 1
+  while first > 0 and not context[first - 1].isspace():
+    first -= 1
+  end = min(end, len(context))
+  while end < len(context) and not (
+    context[end].isspace() or context[end - 1].isspace()
+  ):
+    end += 1
+  return first, end

@@ -1,20 +1,24 @@
 """The served graph answers as SpanExtractor does, with either head."""
 
+import random
+
 import numpy as np
 import pytest
 import tensorflow as tf
 from exported_model import ask, check_columns, served_model
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
+from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
-from bert_span import SpanExtractor
+from bert_span import BioDecoderOptions, BioPreprocessor, SpanExtractor
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.serving.assets_extra import text_example
 from bert_span.serving.signatures import ServedModel, byte_offsets
+from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions
+from bert_span.text.vocabulary import load_vocabulary
 
 _PLACES = ("char_start", "char_end", "byte_start", "byte_end")
 pytestmark = pytest.mark.large
@@ -123,6 +127,52 @@ def test_a_compiled_graph_gives_the_extractors_answers():
   extractor = served_model(SpanExtractor)[1]
   server = ServedModel(extractor, StepOptions(4, jit_compile=True))
   _check_equal(server, extractor, [QUESTION] * 2, [CONTEXT * 3, CONTEXT])
+
+
+def test_real_questions_are_answered_alike(
+  shared_data, uncased_vocab_file, kind
+):
+  """SQuAD, whole articles of COVID-QA and other scripts, mixed."""
+  rng, examples = random.Random(0), []
+  for name, share in (
+    *(("squad1_dev_half", 16), ("squad2_part", 12), ("xquad_en", 4)),
+    *(("xquad_ar", 3), ("xquad_zh", 3), ("covidqa_part", 2)),
+  ):
+    path = str(shared_data / f"{name}.json")
+    examples += rng.sample(read_squad(path).examples, share)
+  rng.shuffle(examples)
+  assert any(len(example.context) > 20_000 for example in examples)
+  extractor = tiny_extractor(
+    version_2=True,
+    window_options=WindowOptions(),
+    kind=kind,
+    vocabulary=load_vocabulary(uncased_vocab_file),
+  )
+  server, texts = ServedModel(extractor), set()
+  for batch in (examples[:1], examples[1:9], examples[9:12], examples[12:]):
+    questions = [example.question for example in batch]
+    contexts = [example.context for example in batch]
+    columns, _ = _check_equal(server, extractor, questions, contexts)
+    texts.update(columns.get("span_text", columns["answer"]).ravel())
+  assert len(texts) > 0.75 * len(examples)
+
+
+def test_no_answer_wins_above_the_threshold_of_the_options():
+  tiny = served_model(BioExtractor)[1]
+  options = tiny.preprocessor.options
+  extractor = BioExtractor(
+    tiny.backbone,
+    BioPreprocessor(VOCABULARY, options=options, pad_to_max=True),
+    BioDecoderOptions(
+      version_2_with_negative=True, null_score_diff_threshold=-1e9
+    ),
+    tiny.head,
+  )
+  columns, _ = _check_equal(
+    ServedModel(extractor), extractor, [QUESTION], [CONTEXT * 3]
+  )
+  assert not columns["is_answerable"].any()
+  assert (columns["null_odds"] < NO_SPAN_NULL_ODDS).all()
 
 
 def test_questions_that_would_all_be_empty_are_refused():
