@@ -2,10 +2,13 @@
 
 import collections.abc
 import dataclasses
+import re
 
 from bert_span.options.messages import shortened
 
 NOT_LOCATED = -1
+# As run_squad: what separates the words of a passage.
+_BLANKS = "[ \t\r\n\u202f]+"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,12 +109,13 @@ def check_text(text, name):
     )
 
 
-def locate_answer(context: str, text: str, char_start: int) -> tuple[int, str]:
+def locate_answer(context: str, text: str, char_start: int):
   """Locates an answer at its stated offset, or where else its text must be.
 
-  The answer is moved when its text occurs exactly once in the passage, or else
-  exactly once within the words that the stated span touches, as run_squad
-  compares whole words:
+  As in run_squad, blanks and line breaks between the words of an answer may
+  differ from those of the passage. The answer is moved when it occurs exactly
+  once in the passage, or else exactly once within the words that the stated
+  span touches, as run_squad compares whole words:
 
     context "the plan and a plan", text "plan"
     char_start 4   "plan"   as stated
@@ -121,13 +125,22 @@ def locate_answer(context: str, text: str, char_start: int) -> tuple[int, str]:
   The stated offset may be any integer. Blank texts are never located.
 
   Returns:
-    The offset, or NOT_LOCATED; and what is wrong with the stated offset, "" if
-    it is correct.
+    An `AnswerSpan` with the passage's characters, or with the text as it was
+    and NOT_LOCATED; and what is wrong with the stated offset, "" if it is
+    correct.
   """
   if not text.strip():
-    return NOT_LOCATED, "the answer's text is blank"
+    return AnswerSpan(text, NOT_LOCATED), "the answer's text is blank"
   if char_start >= 0 and context.startswith(text, char_start):
-    return char_start, ""
+    return AnswerSpan(text, char_start), ""
+  words = _BLANKS.join(map(re.escape, text.split()))
+  starts = [match.start() for match in re.finditer(f"(?={words})", context)]
+
+  def at(start):
+    return AnswerSpan(re.compile(words).match(context, start).group(), start)
+
+  if char_start in starts:
+    return at(char_start), ""
   excerpt, end = shortened(text), char_start + len(text)
   if 0 <= char_start < len(context):
     at_start = shortened(context[char_start:end])
@@ -137,19 +150,17 @@ def locate_answer(context: str, text: str, char_start: int) -> tuple[int, str]:
       f"answer_start {char_start} of {excerpt} is outside the passage of "
       f"{len(context)} characters"
     )
-  starts, start = [], -1
-  while (start := context.find(text, start + 1)) >= 0:
-    starts.append(start)
   if not starts:
-    return NOT_LOCATED, f"{stated}; the passage lacks it"
+    return AnswerSpan(text, NOT_LOCATED), f"{stated}; the passage lacks it"
   if len(starts) > 1:
     first, end = _touched_words(context, char_start, end)
-    near = [x for x in starts if first <= x and x + len(text) <= end]
+    near = [x for x in starts if first <= x and x + len(at(x).text) <= end]
     if len(near) != 1:
       several = ", ".join(map(str, starts[:5])) + ", ..." * (len(starts) > 5)
-      return NOT_LOCATED, f"{stated}; it is at several: {several}"
+      detail = f"{stated}; it is at several: {several}"
+      return AnswerSpan(text, NOT_LOCATED), detail
     starts = near
-  return starts[0], f"{stated}; it is at {starts[0]}"
+  return at(starts[0]), f"{stated}; it is at {starts[0]}"
 
 
 def check_located(context, text, char_start, place):

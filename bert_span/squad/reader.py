@@ -174,14 +174,15 @@ def check_question(
 
   def located(answer, where, json_path):
     text = answer.text
-    start, detail = locate_answer(example.context, text, answer.char_start)
+    found, detail = locate_answer(example.context, text, answer.char_start)
     if not text.strip():
       add(FindingKind.BLANK_ANSWER, where, json_path=json_path)
-    elif start == NOT_LOCATED:
+    elif found.char_start == NOT_LOCATED:
       add(FindingKind.ANSWER_NOT_LOCATED, where, detail, json_path)
     elif detail:
+      start = found.char_start
       add(FindingKind.ANSWER_MOVED, where, detail, json_path, repair=start)
-    return AnswerSpan(text, start)
+    return found
 
   if not example.context.strip():
     add(FindingKind.BLANK_CONTEXT)

@@ -207,9 +207,18 @@ _PLANS = "the plan and a plan"
     ("x aaa", "aa", 0, NOT_LOCATED),  # Overlapping occurrences are several.
     ("😀😀 yes", "yes", 5, 3),  # characters beyond the basic plane
     ("", "yes", 0, NOT_LOCATED),
+    ("by Marta\nSolberg.", "Marta Solberg", 3, 3),  # as run_squad compares
+    ("bought in  Oslo.", "in Oslo", 7, 7),
+    ("bought in\u202fOslo.", " in\t Oslo ", 0, 7),
+    ("in\u00a0Oslo", "in Oslo", 0, NOT_LOCATED),  # one word for run_squad
   ],
 )
 def test_answer_is_where_it_can_only_be_meant(passage, text, stated, located):
-  char_start, detail = locate_answer(passage, text, stated)
-  assert char_start == located
+  answer, detail = locate_answer(passage, text, stated)
+  assert answer.char_start == located
   assert bool(detail) == (located != stated)
+  if located == NOT_LOCATED:
+    assert answer.text == text
+  else:
+    assert answer.text.split() == text.split()
+    assert passage.startswith(answer.text, located)
