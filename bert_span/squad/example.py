@@ -133,7 +133,8 @@ def locate_answer(context: str, text: str, char_start: int):
     return AnswerSpan(text, NOT_LOCATED), "the answer's text is blank"
   if char_start >= 0 and context.startswith(text, char_start):
     return AnswerSpan(text, char_start), ""
-  words = _BLANKS.join(map(re.escape, text.split()))
+  parts = [text] if text in context else text.split()
+  words = _BLANKS.join(map(re.escape, parts))
   starts = [match.start() for match in re.finditer(f"(?={words})", context)]
 
   def at(start):
