@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from programs import parse_flags, refusal, run_here
+from programs import parse_flags, refusal, run_here, succeeds
 from squad_content import spans, squad_content
 from squad_runs import CONTEXT, read, run_squad, squad_flags
 
@@ -65,6 +65,9 @@ def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
   again = run_squad(squad_folder, tmp_path, *flags)
   assert "nothing to train" in again.stderr
   assert read(tmp_path / "predictions.json") == predictions
+  words = f"--flagfile={tmp_path}/run.flags", f"--output_dir={tmp_path}/new"
+  repeated = succeeds("bert_span.run_squad", "--dry_run", *words)
+  assert "nothing is trained" in repeated.stdout
 
 
 @pytest.mark.large

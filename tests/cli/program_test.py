@@ -66,6 +66,21 @@ def test_a_run_flags_of_the_last_version_is_read_unless_it_used_dropped_flags(
     assert "bert_span 0.1.0" in message
 
 
+def test_the_command_line_overrides_a_flagfile_wherever_it_is(
+  run_main, tmp_path
+):
+  path, seen = tmp_path / "x.flags", []
+  path.write_text("# --verbosity=2\n--verbosity=1\n")
+  for words in (
+    ["--verbosity=-1", f"--flagfile={path}"],
+    ["--verbosity=-1", "--flagfile", str(path)],
+    [f"--flagfile={path}", "--verbosity=-1"],
+    [f"--flagfile={path}"],
+  ):
+    run_main(lambda _: seen.append(flags.FLAGS.verbosity), *words)
+  assert seen == [-1, -1, -1, 1]
+
+
 def test_words_and_flag_files_that_are_no_flags_are_named(run_main, tmp_path):
   path = tmp_path / "x.flags"
   path.write_text("--do_train", encoding="utf-16")
