@@ -102,14 +102,15 @@ export class SpanDecoder {
     const isAnswerable = spans.length > 0 &&
       !(options.version_2_with_negative &&
         nullOdds > options.null_score_diff_threshold);
-    const probabilityOf = this.probabilities_(entries, spans, none);
-    const withProbability = (entry) =>
-      ({...entry, probability: probabilityOf(entry)});
     const noAnswer = options.version_2_with_negative ? none :
       {...none, score: 0};
+    const answer = isAnswerable ? spans[0] : noAnswer;
+    const probabilityOf = this.probabilities_(entries, spans, none, answer);
+    const withProbability = (entry) =>
+      ({...entry, probability: probabilityOf(entry)});
     return {
       isAnswerable,
-      answer: withProbability(isAnswerable ? spans[0] : noAnswer),
+      answer: withProbability(answer),
       nullOdds,
       nBest: entries.map(withProbability),
     };
@@ -161,7 +162,7 @@ export class SpanDecoder {
   }
 
   /** A function from an entry to its probability. */
-  probabilities_(entries, spans, none) {
+  probabilities_(entries, spans, none, answer) {
     const {temperature, span_score: spanScore} = this.options;
     if (temperature !== null) {
       const isShifted = this.options.version_2_with_negative &&
@@ -171,11 +172,17 @@ export class SpanDecoder {
       const logZ = logSumExp([nullLogit / temperature, ...this.logSums]);
       // Files of earlier versions have no shift.
       const factor = Math.exp(-(this.options.log_odds_shift ?? 0));
-      return (entry) => {
+      const share = (entry) => {
         const logit = entry.start < 0 ? nullLogit :
           entry.startLogit + entry.endLogit;
-        const p = Math.exp(logit / temperature - logZ);
-        return p / (p + (1 - p) * factor);
+        return Math.exp(logit / temperature - logZ);
+      };
+      // The others share what the answer, with its higher log-odds, leaves.
+      const total = share(answer) + (1 - share(answer)) * factor;
+      return (entry) => {
+        const isAnswer = entry.start === answer.start &&
+          entry.end === answer.end;
+        return share(entry) * (isAnswer ? 1 : factor) / total;
       };
     }
     if (spanScore === "mean_probability") {

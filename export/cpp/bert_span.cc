@@ -794,7 +794,7 @@ class SpanDecoder {
     } else if (options_.version_2_with_negative) {
       decision.best = none_;
     }
-    decision.probability_of = Probabilities(decision.n_best);
+    decision.probability_of = Probabilities(decision.n_best, decision.best);
     return decision;
   }
 
@@ -839,7 +839,7 @@ class SpanDecoder {
   }
 
   std::function<double(const Candidate&)> Probabilities(
-      const std::vector<Candidate>& entries) const {
+      const std::vector<Candidate>& entries, const Candidate& answer) const {
     if (options_.has_temperature) {
       // Among all spans of the passage and "no answer".
       const double temperature = options_.temperature;
@@ -851,10 +851,19 @@ class SpanDecoder {
       std::vector<double> logits = log_sums_;
       logits.push_back(none / temperature);
       const double log_z = LogSumExp(logits);
-      return [=](const Candidate& entry) {
+      const auto share = [=](const Candidate& entry) {
         const double logit = entry.is_span ? entry.logit_sum() : none;
-        const double p = std::exp(logit / temperature - log_z);
-        return p / (p + (1 - p) * factor);
+        return std::exp(logit / temperature - log_z);
+      };
+      // The others share what the answer, with its higher log-odds, leaves.
+      const double p = share(answer);
+      const double total = p + (1 - p) * factor;
+      return [=](const Candidate& entry) {
+        const bool is_answer =
+            entry.is_span == answer.is_span &&
+            (!entry.is_span ||
+             (entry.first == answer.first && entry.last == answer.last));
+        return share(entry) * (is_answer ? 1 : factor) / total;
       };
     }
     if (!options_.is_logit_sum) {

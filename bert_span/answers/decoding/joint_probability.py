@@ -17,7 +17,7 @@ null_score_diff_threshold if that decides on "no answer": so the answer given is
 the most probable one.
 
 Spans compete in Z although several may be right ("May", "the first of May"), so
-that P is too low. `shift_log_odds` mends that.
+that P of the answer is too low. `shift_answer` mends that.
 
 Each start is added to its own max_answer_length ends, 30 numbers a token.
 Differences of cumulative sums would be fewer, but cancel: of logits 40 apart,
@@ -74,3 +74,25 @@ def log_partition(log_sums, example_index, null):
 def shift_log_odds(probability, shift):
   """Probabilities p with log(p / (1 - p)) higher by `shift`, of any array."""
   return probability / (probability + (1 - probability) * math.exp(-shift))
+
+
+def shift_answer(probability, is_answer, shift):
+  """Raises the log-odds of the answer; the others share the rest as before.
+
+  With p of the answer, q of another entry and s the shift:
+
+      p' = p / (p + (1 - p) exp(-s))
+      q' = q (1 - p') / (1 - p)
+
+  Args:
+    probability: float64 [examples, entries], the answer's in column 0.
+    is_answer: bool [examples, entries], the entries that are the answer.
+    shift: float, in nats.
+
+  Returns:
+    float64 [examples, entries].
+  """
+  factor = math.exp(-shift)
+  answer = probability[:, :1]
+  factors = tf.where(is_answer, tf.ones_like(probability), factor)
+  return probability * factors / (answer + (1 - answer) * factor)

@@ -11,7 +11,7 @@ from bert_span.answers.decoding.answer_decoder import (
 )
 from bert_span.answers.decoding.joint_probability import (
   log_partition,
-  shift_log_odds,
+  shift_answer,
   span_log_sums,
 )
 from bert_span.answers.decoding.options import DecoderOptions
@@ -167,14 +167,24 @@ def answer_columns(spans, null, example_index, log_sums, options):
     is_answerable &= null_odds <= options.null_score_diff_threshold
     null_score = null.score
   score = tf.where(is_answerable, spans.score[:, 0], null_score)
+  char_start = tf.where(is_answerable, spans.char_start[:, 0], 0)
+  char_end = tf.where(is_answerable, spans.char_end[:, 0], 0)
   # Column 0 is the answer, the others are the n-best list.
   scores = tf.concat([score[:, tf.newaxis], entries.score], axis=1)
   if options.temperature is not None:
     logit_sums = tf.concat([spans.logit_sum[:, :1], entries.logit_sum], axis=1)
     is_span = entries.char_end > entries.char_start
     is_span = tf.concat([is_answerable[:, tf.newaxis], is_span], axis=1)
-    probability = _joint_probability(
-      logit_sums, is_span, null, example_index, log_sums, options
+    is_answer = (entries.char_start == char_start[:, tf.newaxis]) & (
+      entries.char_end == char_end[:, tf.newaxis]
+    )
+    is_answer = tf.pad(is_answer, [[0, 0], [1, 0]], constant_values=True)
+    probability = shift_answer(
+      _joint_probability(
+        logit_sums, is_span, null, example_index, log_sums, options
+      ),
+      is_answer,
+      options.log_odds_shift,
     )
   elif options.span_score == "mean_probability":
     # The scores are probabilities.
@@ -183,8 +193,8 @@ def answer_columns(spans, null, example_index, log_sums, options):
     probability = _list_probability(scores, entries)
   n_best_probability = tf.where(entries.is_entry, probability[:, 1:], 0.0)
   return {
-    "char_start": tf.where(is_answerable, spans.char_start[:, 0], 0),
-    "char_end": tf.where(is_answerable, spans.char_end[:, 0], 0),
+    "char_start": char_start,
+    "char_end": char_end,
     "score": score,
     "probability": probability[:, 0],
     "null_odds": null_odds,
@@ -217,4 +227,4 @@ def _joint_probability(
   )
   logits = tf.where(is_span, logit_sums, null_logits[:, tf.newaxis])
   log_p = logits / options.temperature - log_z[:, tf.newaxis]
-  return shift_log_odds(tf.exp(log_p), options.log_odds_shift)
+  return tf.exp(log_p)

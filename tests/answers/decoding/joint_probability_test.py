@@ -107,6 +107,28 @@ def test_decoded_probabilities_are_among_all_spans(version_2, span_score):
   np.testing.assert_allclose(q / (1 - q), p / (1 - p) * np.exp(-2))
 
 
+@pytest.mark.parametrize("version_2", [False, True])
+def test_the_entries_beside_a_shifted_answer_share_what_it_leaves(version_2):
+  inside = np.array([[False, *[True] * 4, False]])
+  windows = _windows([0], inside, inside)
+  start, end = np.random.default_rng(2).normal(size=[2, 1, 6])
+  case = [" abcd"], windows, *np.float32([start, end])
+  options = {"version_2_with_negative": version_2, "temperature": 0.7}
+  plain = _decode(*case, **options)
+  shifted = _decode(*case, log_odds_shift=2.5, **options)
+  np.testing.assert_array_equal(shifted["answer"], plain["answer"])
+  p, q = plain["probability"][0], shifted["probability"][0]
+  assert q / (1 - q) == pytest.approx(p / (1 - p) * math.exp(2.5))
+  before, after = (x["n_best_probability"][0] for x in (plain, shifted))
+  chosen = before == p
+  assert chosen.sum() == 1
+  np.testing.assert_allclose(after[chosen], q)
+  np.testing.assert_allclose(
+    after[~chosen], before[~chosen] * (1 - q) / (1 - p)
+  )
+  assert after.sum() <= 1 + 1e-12
+
+
 @pytest.mark.parametrize("threshold", [-6.0, -0.5, 0.5, 6.0])
 def test_the_answer_is_the_most_probable_one_at_any_null_threshold(threshold):
   inside = np.array([[False, *[True] * 4, False]])
