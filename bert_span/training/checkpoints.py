@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import os
 import re
 
 import keras
@@ -175,9 +176,19 @@ def _repair_index(output_dir):
   path = tf.io.gfile.join(output_dir, "checkpoint")
   if not tf.io.gfile.exists(path):
     return
+  state = None
   with contextlib.suppress(ValueError):
-    if tf.train.get_checkpoint_state(output_dir) is not None:
-      return
+    state = tf.train.get_checkpoint_state(output_dir)
+  if state is not None:
+    # Old checkpoints are deleted by their names.
+    for checkpoint in state.all_model_checkpoint_paths:
+      folder = os.path.dirname(os.path.abspath(checkpoint))
+      if folder != os.path.abspath(output_dir):
+        raise ValueError(
+          f"{path} names {checkpoint}, a checkpoint outside of its folder. Use "
+          "another --output_dir."
+        )
+    return
   names = _names_in(output_dir, r"-\d+\.index")
   checkpoints = sorted((n.removesuffix(".index") for n in names), key=_step_of)
   if not checkpoints:

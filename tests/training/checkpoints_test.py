@@ -108,3 +108,15 @@ def test_a_spoiled_list_of_checkpoints_is_written_anew(finished, capsys):
     path.unlink()
   (output_dir / "checkpoint").write_bytes(b"")
   assert _restore(output_dir)[0] is None
+
+
+def test_a_list_that_names_checkpoints_elsewhere_is_refused(finished):
+  output_dir, _ = finished
+  victim = output_dir.parent / f"{output_dir.name}-victim.index"
+  victim.write_text("two years")
+  path = output_dir / "checkpoint"
+  text = path.read_text().replace("model.ckpt-2", f"../{victim.stem}")
+  path.write_text(text)
+  with pytest.raises(ValueError, match=f"checkpoint names .*{victim.stem}"):
+    make_trainer(output_dir)
+  assert victim.read_text() == "two years"
