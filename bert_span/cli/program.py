@@ -19,7 +19,9 @@ from bert_span.keras_backend import ensure_tensorflow_backend
 from bert_span.training.callbacks import Preempted
 
 # How the names of flags end that name files or folders.
-_PATH_FLAGS = ("_file", "_dir", "model", "input", "output")
+_PATH_FLAGS = (
+  *("_file", "_dir", "model", "input", "output", "preset", "teacher"),
+)
 
 # The errors of tf.errors that files, storage, memory or other machines cause.
 # Their messages say what a user needs; any other error is a bug.
@@ -180,7 +182,8 @@ def _check_output_files(words):
     if name == "output_file":
       outputs[os.path.realpath(path)] = f"--output_file={path}"
     elif name == "output_dir":
-      for file in FILES:
+      trains = "do_train" in flags.FLAGS and flags.FLAGS.do_train
+      for file in (*FILES, *(["model"] if trains else ())):
         file = os.path.join(path, file)
         outputs[os.path.realpath(file)] = f"{file} of --output_dir"
     else:

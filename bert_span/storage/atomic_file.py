@@ -173,7 +173,10 @@ def unfinished_directory(directory, publish=None):
     with _full_disk_named(directory):
       yield unfinished
       for name in tree_files(unfinished):
-        _sync(os.path.join(unfinished, name))
+        if not os.path.islink(os.path.join(unfinished, name)):
+          _sync(os.path.join(unfinished, name))
+      if os.path.isdir(directory):
+        shutil.copymode(directory, unfinished)
     if publish:
       publish(unfinished)
       return
@@ -210,12 +213,7 @@ def replaced_directory(directory, last=(), keeps=lambda name: False):
   if not is_remote(directory):
     with unfinished_directory(directory) as unfinished:
       yield unfinished
-      for name in tree_files(directory):
-        path = os.path.join(unfinished, name)
-        if keeps(name) and not os.path.lexists(path):
-          os.makedirs(os.path.dirname(path), exist_ok=True)
-          source = os.path.join(directory, name)
-          shutil.copy2(source, path, follow_symlinks=False)
+      _copy_kept(directory, unfinished, keeps)
     return
   with tempfile.TemporaryDirectory() as local:
     yield local
@@ -226,6 +224,21 @@ def replaced_directory(directory, last=(), keeps=lambda name: False):
       if name not in new_files and not keeps(name):
         _remove(os.path.join(directory, name))
     copy_tree(local, directory, last)
+
+
+def _copy_kept(source, target, keeps):
+  """Copies what is only in `source`: files, links, empty folders."""
+  for folder, folders, files in os.walk(source):
+    links = [n for n in folders if os.path.islink(os.path.join(folder, n))]
+    for name in (*files, *links):
+      old = os.path.join(folder, name)
+      new = os.path.join(target, os.path.relpath(old, source))
+      if keeps(os.path.relpath(old, source)) and not os.path.lexists(new):
+        os.makedirs(os.path.dirname(new), exist_ok=True)
+        shutil.copy2(old, new, follow_symlinks=False)
+    if not (folders or files):
+      path = os.path.join(target, os.path.relpath(folder, source))
+      os.makedirs(path, exist_ok=True)
 
 
 def recover_directory(directory):

@@ -107,6 +107,8 @@ def test_a_missing_file_is_named_with_its_flag(run_main, tmp_path):
     ("lint_squad squad.json --output_file=squad.json", "file"),
     ("decode --predict_file=predictions.json --output_dir=.", "dir"),
     ("report --predict_file=report.html", "file"),  # Even by default.
+    ("run_squad --preset=model --do_train --output_dir=.", "dir"),
+    ("run_squad --teacher=model --do_train --output_dir=.", "dir"),
   ],
 )
 def test_an_input_is_no_output(
@@ -116,6 +118,7 @@ def test_an_input_is_no_output(
   for name in inputs:
     (tmp_path / name).write_text("{}")
   (tmp_path / "link.json").symlink_to(tmp_path / "squad.json")
+  (tmp_path / "model").mkdir()
   monkeypatch.chdir(tmp_path)
   name, *words = command.split()
   main = _main(f"bert_span.{name}")

@@ -161,6 +161,24 @@ def test_new_files_replace_all_but_those_kept_locally_and_remotely(
   }
 
 
+def test_a_replaced_directory_keeps_links_empty_folders_and_its_mode(tmp_path):
+  directory, elsewhere = tmp_path / "model", tmp_path / "elsewhere"
+  for folder in (directory / "empty", elsewhere):
+    folder.mkdir(parents=True)
+  (elsewhere / "file").write_text("1")
+  (directory / "notes").symlink_to(elsewhere)
+  (directory / "dangling").symlink_to(tmp_path / "gone")
+  directory.chmod(0o700)
+  with replaced_directory(directory, keeps=lambda name: True) as unfinished:
+    pathlib.Path(unfinished, "new").write_text("2")
+  assert (directory / "notes").readlink() == elsewhere
+  assert (directory / "dangling").readlink() == tmp_path / "gone"
+  assert (directory / "empty").is_dir()
+  assert (directory / "new").read_text() == "2"
+  assert directory.stat().st_mode & 0o777 == 0o700
+  assert (elsewhere / "file").read_text() == "1"
+
+
 def test_a_remote_directory_has_its_marks_only_while_it_is_whole(monkeypatch):
   directory, marks = "ram://marks/model", ["mark", "second"]
 
