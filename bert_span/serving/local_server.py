@@ -12,16 +12,17 @@ import pathlib
 import urllib.parse
 from concurrent import futures
 
-import numpy as np
 import tensorflow as tf
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.base import BaseHTTPMiddleware
+from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from tensorflow.core.framework import types_pb2
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bert_span.client.predict_api import (
   SERVING_DEFAULT,
@@ -30,12 +31,18 @@ from bert_span.client.predict_api import (
 )
 from bert_span.serving.signatures import CLASSIFY
 from bert_span.storage.files import encodable
+from bert_span.storage.log import log_line
 
 _PACKAGE = pathlib.Path(__file__).parent.parent
 _VERSION = "1"
 # Requests that wait for the model; those beyond get status 503.
 _MOST_REQUESTS = 64
 _SHUTDOWN_SECONDS = 5
+# Within which a connection must have sent the head of a request.
+_HEAD_SECONDS = 10
+# Numbers of an input of `logits`: 64 windows of 512 WordPieces.
+_MOST_IDS = 64 * 512
+_LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 # Of file.html: what it loads comes from this server, and it sends nothing else
 # anywhere. LiteRT.js is WebAssembly, imported from a blob.
 _FILE_POLICY = (
@@ -51,7 +58,8 @@ def serve(app, options, on_start):
   on_start is called with the port once the server listens.
   """
   config = uvicorn.Config(
-    app,
+    guarded(app, options.host),
+    http=PromptProtocol,
     host=options.host,
     port=options.port,
     log_level="warning",
@@ -62,6 +70,46 @@ def serve(app, options, on_start):
     socket.listen()
     on_start(socket.getsockname()[1])
     uvicorn.Server(config).run([socket])
+
+
+class PromptProtocol(H11Protocol):
+  """HTTP that closes connections without the head of a request in time.
+
+  uvicorn counts them among those that it limits.
+  """
+
+  head_seconds = _HEAD_SECONDS
+
+  def connection_made(self, transport):
+    super().connection_made(transport)
+    self.loop.call_later(self.head_seconds, self._close_if_silent)
+
+  def _close_if_silent(self):
+    if self.cycle is None:
+      self.transport.close()
+
+
+def guarded(app, host):
+  """Refuses what other sites' pages ask, of an app that listens at a host.
+
+  A page of another site names its own Origin. One whose name leads here by a
+  changed DNS entry names it as Host.
+  """
+
+  async def check(request, call_next):
+    address = request.headers.get("host", "")
+    name = urllib.parse.urlsplit(f"//{address}").hostname
+    origin = request.headers.get("origin")
+    fault = ""
+    if host in _LOCAL_NAMES and name not in _LOCAL_NAMES:
+      fault = f"Host must be one of {', '.join(_LOCAL_NAMES)}."
+    elif origin and urllib.parse.urlsplit(origin).netloc != address:
+      fault = f"Origin must be http://{address}; pages elsewhere cannot ask."
+    if fault:
+      return JSONResponse({"error": fault}, 403)
+    return await call_next(request)
+
+  return BaseHTTPMiddleware(app, check)
 
 
 def model_app(served, make_windows, options):
@@ -80,8 +128,13 @@ def model_app(served, make_windows, options):
         )
     except TimeoutError:
       raise HTTPException(504, f"No answer within {seconds:g} s.") from None
+    except ClientDisconnect:
+      log_line("A client left before its request was whole.")
+      raise HTTPException(400, "The body is not whole.") from None
     except (ValueError, RecursionError, tf.errors.InvalidArgumentError) as e:
-      raise HTTPException(400, getattr(e, "message", str(e))) from None
+      # The lines after the first of TensorFlow's name places in its code.
+      message = getattr(e, "message", str(e)).split("\n")[0]
+      raise HTTPException(400, message) from None
     return JSONResponse(reply)
 
   async def predict(request):
@@ -113,6 +166,7 @@ def model_app(served, make_windows, options):
   routes = [
     Route("/", lambda request: RedirectResponse(f"demo.html?{query}")),
     Route("/windows", windows, methods=["POST"]),
+    Route("/healthz", lambda request: JSONResponse({"status": "ok"})),
   ]
   for path in ("/v1/models/{model}", "/v1/models/{model}/versions/{version}"):
     routes += [
@@ -281,11 +335,20 @@ def _tensor(name, values, spec):
     raise ValueError(f"{name} must be a list with at least one value.")
   if spec.dtype == tf.string:
     return tf.constant([_bytes(name, value) for value in values])
-  array = np.array(values)
-  is_int = array.ndim == spec.shape.rank and array.dtype.kind == "i"
-  if not is_int or (array != array.astype(np.int32)).any():
+  # Before an array is made, which may take far more memory than the JSON.
+  lengths = {len(row) if isinstance(row, list) else -1 for row in values}
+  if (
+    len(lengths) > 1
+    or max(lengths) < 1
+    or not all(type(x) is int and abs(x) < 2**31 for row in values for x in row)
+  ):
     raise ValueError(f"{name} must be rows of int32, all of one length.")
-  return tf.constant(array, spec.dtype)
+  if len(values) * max(lengths) > _MOST_IDS:
+    raise ValueError(
+      f"{name} must have at most {_MOST_IDS:,} numbers. Received: "
+      f"{len(values)} rows of {max(lengths):,}. Send them in parts."
+    )
+  return tf.constant(values, spec.dtype)
 
 
 def _bytes(name, value):
@@ -293,7 +356,10 @@ def _bytes(name, value):
   if isinstance(value, str):
     return encodable(value).encode("utf-8")
   if isinstance(value, dict) and isinstance(value.get("b64"), str):
-    return base64.b64decode(value["b64"], validate=True)
+    try:
+      return base64.b64decode(value["b64"], validate=True)
+    except ValueError as error:
+      raise ValueError(f"{name}: b64 is not base64: {error}.") from error
   raise ValueError(f"{name} must be text. Received: {value!r:.80}.")
 
 

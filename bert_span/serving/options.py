@@ -24,3 +24,11 @@ class ServerOptions(CheckedOptions):
   request_seconds: float = option(
     60.0, "Longest time of a request in seconds.", above=0
   )
+
+  def __post_init__(self):
+    super().__post_init__()
+    if not self.host.strip():
+      raise ValueError(
+        "--host must be an address. An empty one would listen on every network "
+        "of this machine; give --host=0.0.0.0 if that is meant."
+      )

@@ -63,6 +63,11 @@ def _logits(value):
   return {"signature_name": "logits", "instances": [row]}
 
 
+def _columns(values):
+  """The inputs of `logits`, all of them the same."""
+  return dict.fromkeys(("input_ids", "input_mask", "segment_ids"), values)
+
+
 def test_columns_have_the_outputs_of_rows(port):
   _, rows = _request(port, _PREDICT, {"instances": [_ROW]})
   columns = {name: [text] for name, text in _ROW.items()}
@@ -98,6 +103,14 @@ def test_every_signature_is_described_and_status_is_available(port):
     (_PREDICT, {"instances": [], "inputs": {}}, 400),
     (_PREDICT, {"signature_name": "x", "instances": [{}]}, 400),
     *((_PREDICT, _logits(value), 400) for value in (1.5, True, 2**31, [])),
+    (_PREDICT, _logits(10**6), 400),  # beyond the vocabulary
+    (_PREDICT, {"signature_name": "logits", "inputs": _columns([1])}, 400),
+    (_PREDICT, {"signature_name": "logits", "inputs": _columns([[]])}, 400),
+    (
+      _PREDICT,
+      {"instances": [{"question": {"b64": "?"}, "context": "a"}]},
+      400,
+    ),
     (_PREDICT, b" " * 5001, 413),
     ("/v1/models/other:predict", {}, 404),
     ("/v1/models/bert_span/versions/2:predict", {}, 404),
@@ -107,7 +120,52 @@ def test_every_signature_is_described_and_status_is_available(port):
 def test_a_wrong_request_gets_one_error(port, path, body, status):
   received, reply = _request(port, path, body)
   assert received == status
-  assert reply["error"]
+  assert reply["error"] and "\n" not in reply["error"]
+  assert ".py" not in reply["error"]
+
+
+def test_inputs_of_too_many_numbers_are_refused():
+  body = {"signature_name": "logits", "inputs": _columns([[1] * 40_000])}
+  with running_app(_app()) as port:
+    status, reply = _request(port, _PREDICT, body)
+  assert status == 400 and "40,000" in reply["error"]
+
+
+def test_pages_of_other_sites_are_refused():
+  app = local_server.guarded(_app(), "127.0.0.1")
+  with running_app(app) as port:
+    here = f"127.0.0.1:{port}"
+    for headers, expected in (
+      ({}, 200),
+      ({"Origin": f"http://{here}"}, 200),
+      ({"Host": f"localhost:{port}"}, 200),
+      ({"Origin": "http://example.org"}, 403),
+      ({"Origin": "null"}, 403),
+      ({"Host": f"example.org:{port}"}, 403),
+    ):
+      connection = http.client.HTTPConnection("127.0.0.1", port)
+      with contextlib.closing(connection):
+        connection.request("GET", "/healthz", headers=headers)
+        assert connection.getresponse().status == expected
+
+
+def test_silent_connections_are_closed(monkeypatch):
+  monkeypatch.setattr(local_server.PromptProtocol, "head_seconds", 0.2)
+  options = {"http": local_server.PromptProtocol, "limit_concurrency": 3}
+  with contextlib.ExitStack() as stack:
+    port = stack.enter_context(running_app(_app(), **options))
+    address = ("127.0.0.1", port)
+    silent = [
+      stack.enter_context(socket.create_connection(address)) for _ in range(4)
+    ]
+    silent[0].sendall(b"GET / HTTP/1.1\r\n")
+    assert [each.recv(1) for each in silent] == [b""] * 4
+    assert _request(port, "/healthz") == (200, {"status": "ok"})
+
+
+def test_an_empty_host_is_refused():
+  with pytest.raises(ValueError, match="--host"):
+    ServerOptions(host="")
 
 
 def test_a_lone_surrogate_is_a_character(port):

@@ -8,11 +8,15 @@ import uvicorn
 
 
 @contextlib.contextmanager
-def running_app(app):
-  """Runs a Starlette application in a thread; gives its port."""
+def running_app(app, **options):
+  """Runs a Starlette application in a thread; gives its port.
+
+  `options` are those of uvicorn's Config.
+  """
   # uvicorn's own logging would close the handlers of absl, and with one of them
   # the standard error that pytest captures.
-  config = uvicorn.Config(app, port=0, log_level="warning", log_config=None)
+  options = {"port": 0, "log_level": "warning", "log_config": None, **options}
+  config = uvicorn.Config(app, **options)
   server = uvicorn.Server(config)
   thread = threading.Thread(target=server.run)
   thread.start()
