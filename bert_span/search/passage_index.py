@@ -3,14 +3,26 @@
 import hashlib
 import logging
 import os
+import re
+import unicodedata
 
 from bert_span.storage.atomic_file import (
+  recover_directory,
   unfinished_directory,
   write_json_atomically,
 )
-from bert_span.storage.files import read_json_object
+from bert_span.storage.files import file_sha256, is_remote, read_json_object
+from bert_span.storage.log import log_line
 
-_TEXTS_FILE = "texts.json"
+_MANIFEST = "texts.json"
+# Texts from which indexing takes seconds.
+_MANY_TEXTS = 100_000
+# Scripts without blanks between words: Thai and Lao, Burmese, Khmer, kana, Han.
+_UNSPACED = (
+  "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf"
+  "\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_RUNS = re.compile(f"([{_UNSPACED}]+)|[^\\s{_UNSPACED}]+")
 
 
 class PassageIndex:
@@ -21,8 +33,8 @@ class PassageIndex:
       index = PassageIndex(["The mill was built in 1895.", "A bridge fell."])
       index.search("When was the mill built?", 1)  # [0]
 
-  A directory keeps the index; if it already holds one of these texts, it is
-  read.
+  A local directory keeps the index; if it already holds one of these texts, it
+  is read. It must be new, or hold nothing but an index.
 
   Source: Robertson and Zaragoza 2009; the bm25s package.
   """
@@ -34,41 +46,100 @@ class PassageIndex:
     # It logs every index that it makes.
     logging.getLogger("bm25s").setLevel(logging.WARNING)
     self._size = len(texts)
-    digest = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass"))
-    stored = {"texts": self._size, "sha256": digest.hexdigest()}
-    if directory and _read_stored(directory) == stored:
+    digest = hashlib.sha256()
+    for text in texts:
+      encoded = text.encode("utf-8", "surrogatepass")
+      digest.update(b"%d\0%b" % (len(encoded), encoded))
+    stored = {"format": 2, "texts": self._size, "sha256": digest.hexdigest()}
+    if directory and _holds(directory, stored):
       self._index = bm25s.BM25.load(directory, show_progress=False)
       return
+    if self._size >= _MANY_TEXTS:
+      log_line(f"Indexing {self._size:,} passages ...")
     self._index = bm25s.BM25()
-    self._index.index(_words(texts), show_progress=False)
+    self._index.index(list(map(words, texts)), show_progress=False)
     if directory:
       with unfinished_directory(directory) as unfinished:
         self._index.save(unfinished, show_progress=False)
-        write_json_atomically(os.path.join(unfinished, _TEXTS_FILE), stored)
+        stored["files"] = _digests(unfinished)
+        write_json_atomically(os.path.join(unfinished, _MANIFEST), stored)
 
   def search(self, question, top_k):
     """The numbers of the best passages that share a word with the question."""
+    asked = words(question)
+    if not asked:
+      return []
     numbers, scores = self._index.retrieve(
-      _words([question]), k=min(top_k, self._size), show_progress=False
+      [asked], k=min(top_k, self._size), show_progress=False
     )
     return numbers[0][scores[0] > 0].tolist()
 
 
-def _read_stored(directory):
-  """Returns the fingerprint of the indexed texts; None without an index."""
-  path = os.path.join(directory, _TEXTS_FILE)
-  if not os.path.isdir(directory) or not os.listdir(directory):
-    return None
-  if not os.path.exists(path):
+def words(text):
+  """The words of a text in lower case, as BM25 counts them.
+
+  Where a script has no blanks between words, its pairs of neighbouring
+  characters are the words.
+  """
+  text = unicodedata.normalize("NFKC", text).casefold().translate(_SEPARATED)
+  found = []
+  for match in _RUNS.finditer(text):
+    run = match.group()
+    if match.group(1) and len(run) > 1:
+      found += [run[i : i + 2] for i in range(len(run) - 1)]
+    else:
+      found.append(run)
+  return found
+
+
+class _Separated(dict):
+  """Letters, digits and marks by code point; a blank for all else."""
+
+  def __missing__(self, code):
+    character = chr(code)
+    is_part = character.isalnum() or unicodedata.category(character)[0] == "M"
+    self[code] = character if is_part else " "
+    return self[code]
+
+
+_SEPARATED = _Separated()
+
+
+def _digests(directory):
+  names = sorted(os.listdir(directory))
+  return {name: file_sha256(os.path.join(directory, name)) for name in names}
+
+
+def _holds(directory, expected):
+  """Whether a directory holds an index, undamaged and of the expected texts."""
+  if is_remote(directory):
     raise ValueError(
-      f"{directory} is no index of passages: it has no {_TEXTS_FILE}. Name a "
-      "new folder."
+      f"An index of passages needs a local folder. Received: {directory}"
     )
-  return read_json_object(path)
-
-
-def _words(texts):
-  import bm25s
-
-  # No stop words: they differ by language, and BM25 gives them small weights.
-  return bm25s.tokenize(texts, stopwords=None, show_progress=False)
+  recover_directory(directory)
+  if not os.path.lexists(directory):
+    return False
+  names = set(os.listdir(directory)) if os.path.isdir(directory) else {""}
+  if not names:
+    return False
+  path = os.path.join(directory, _MANIFEST)
+  stored = read_json_object(path) if _MANIFEST in names else {}
+  files = stored.get("files")
+  # Earlier versions listed no files; bm25s names its own like this.
+  others = names - set(files or ()) - {_MANIFEST}
+  if not files:
+    others = {name for name in others if ".index." not in name}
+  if not stored or others:
+    raise ValueError(
+      f"{directory} does not become an index of passages: it holds other files "
+      f"({', '.join(sorted(others)[:3])}). Name a new folder."
+    )
+  if {key: stored.get(key) for key in expected} != expected:
+    return False
+  is_whole = names == {*files, _MANIFEST} and all(
+    file_sha256(os.path.join(directory, name)) == digest
+    for name, digest in files.items()
+  )
+  if not is_whole:
+    log_line(f"The index in {directory} is damaged: it is made again.")
+  return is_whole

@@ -4,7 +4,7 @@ import pytest
 from tiny_extractor import QUESTION, shared_extractor
 
 from bert_span.search.documents import Passage, cut_passages, read_passages
-from bert_span.search.passage_index import PassageIndex
+from bert_span.search.passage_index import PassageIndex, words
 
 _TEXTS = [
   "A bridge fell into the river.",
@@ -32,7 +32,44 @@ def test_a_stored_index_is_read_while_its_texts_are_the_same(
   assert PassageIndex(_TEXTS[1:], folder).search("cafe", 1) == [1]
 
 
+def test_a_damaged_index_is_made_again(tmp_path, capsys):
+  folder = tmp_path / "index"
+  PassageIndex(_TEXTS, folder)
+  (path,) = folder.glob("data*")
+  content = bytearray(path.read_bytes())
+  content[-1] ^= 1
+  path.write_bytes(content)
+  assert PassageIndex(_TEXTS, folder).search("bridge", 1) == [0]
+  assert "damaged" in capsys.readouterr().err
+  assert path.read_bytes() != content
+  # Of the texts joined, only the lengths differ.
+  assert PassageIndex(["a\0b", "c"], folder).search("c", 2) == [1]
+  assert PassageIndex(["a", "b\0c"], folder).search("c", 2) == [1]
+  assert PassageIndex(["a", "b c"], folder).search("a", 2) == [0]
+
+
+def test_words_are_those_of_each_script():
+  assert words("The 7 Mills_of Café") == ["the", "7", "mills", "of", "café"]
+  assert words("Cafe\u0301") == words("CAFÉ") == ["café"]
+  assert words("1926年建成。") == ["1926", "年建", "建成"]
+  assert words("水") == ["水"]
+  assert words("बिजली की") == ["बिजली", "की"]
+  assert words("?!") == []
+  index = PassageIndex(["桥在1895年倒塌。", "磨坊由安娜建造。", "..."])
+  assert index.search("谁建造了磨坊?", 3) == [1]
+  assert index.search("?", 3) == []
+
+
 def test_an_index_does_not_replace_a_folder_of_something_else(tmp_path):
+  index = tmp_path / "index"
+  PassageIndex(_TEXTS, index)
+  (index / "thesis.txt").write_text("two years")
+  with pytest.raises(ValueError, match=r"thesis\.txt"):
+    PassageIndex(_TEXTS[1:], index)
+  assert (index / "thesis.txt").read_text() == "two years"
+  for path in index.iterdir():
+    path.unlink()
+  index.rmdir()
   (tmp_path / "note.txt").write_text("keep", "utf-8")
   with pytest.raises(ValueError, match=tmp_path.name):
     PassageIndex(_TEXTS, tmp_path)
