@@ -86,7 +86,7 @@ setuptools.setup(
     # The HTML page and the plots.
     "report": ["jinja2>=3.1", "matplotlib>=3.8"],
     # ask --context_glob: BM25, and the text of HTML.
-    "search": ["beautifulsoup4", "bm25s"],
+    "search": ["bm25s", "lxml"],
     # A local server: python -m bert_span.serve.
     "serve": ["starlette", "uvicorn"],
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
@@ -95,7 +95,7 @@ setuptools.setup(
       "build",
       # The runtime of TFLite files that TFLiteSpanExtractor prefers.
       'ai-edge-litert; sys_platform=="linux" and platform_machine=="x86_64"',
-      *("beautifulsoup4", "bm25s"),
+      *("bm25s", "lxml"),
       "hypothesis",
       *("ipykernel", "nbclient"),
       "jinja2>=3.1",

@@ -58,10 +58,12 @@ def run(argv):
   if sources.count(None) < 2:
     raise ValueError("Give --context, --context_file or --context_glob.")
   if is_search:
-    program.check_extra("search", "bm25s", "bs4")
+    program.check_extra("search", "bm25s", "lxml")
   else:
     _check_pipe()
-    context = questions.read_passage(_CONTEXT.value, _CONTEXT_FILE.value)
+    context = questions.read_passage(
+      _CONTEXT.value, _CONTEXT_FILE.value, search.max_document_bytes
+    )
   options = model_flags.extractor_options(_MODEL.value)
   model_flags.check_n_best(_N_BEST, options["decoder_options"])
   from bert_span.jobs import ask

@@ -4,6 +4,7 @@ import contextlib
 import sys
 
 from bert_span.cli.program import check
+from bert_span.search.documents import LIMIT_REMEDY
 from bert_span.storage.files import decode_utf8, read_bytes
 
 _STDIN = "standard input"
@@ -15,11 +16,12 @@ def check_questions(holder):
     check(question.strip(), f"--{holder.name} is empty: write the question.")
 
 
-def read_passage(context, path):
+def read_passage(context, path, max_bytes):
   """Returns `context`, or the text of a file; - or None is standard input."""
   source = "--context"
   if path not in (None, "-"):
-    source, context = path, decode_utf8(read_bytes(path), f"{path}:")
+    content = read_bytes(path, max_bytes, LIMIT_REMEDY)
+    source, context = path, decode_utf8(content, f"{path}:")
   elif context is None:
     source = _STDIN
     context = decode_utf8(sys.stdin.buffer.read(), f"{_STDIN}:")

@@ -64,7 +64,9 @@ def ask(model, context, questions, layout, **options):
 
 def ask_folder(model, search, questions, layout, **options):
   """Prints a span head's best answers over documents, by `SearchOptions`."""
-  passages = read_passages(search.context_glob, search.context_field)
+  passages = read_passages(
+    search.context_glob, search.context_field, search.max_document_bytes
+  )
   texts = [passage.text for passage in passages]
   index = PassageIndex(texts, search.search_index)
   extractor = SpanExtractor.from_preset(model, **options)

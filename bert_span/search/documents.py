@@ -2,14 +2,17 @@
 
 import glob
 import json
+import math
 import os
 import re
 from typing import NamedTuple
 
 from bert_span.storage.files import read_text
+from bert_span.storage.log import log_line
 
 # A passage ends with the paragraph that reaches this many characters.
 _PASSAGE_CHARACTERS = 1_000
+LIMIT_REMEDY = "Divide the file, or raise --max_document_bytes."
 _EMPTY_LINES = re.compile(r"\s*\n\s*\n\s*")
 
 _BLOCKS = (
@@ -26,17 +29,24 @@ class Passage(NamedTuple):
   text: str
 
 
-def read_passages(pattern, text_field="text"):
-  """Lists the `Passage`s of all documents that a glob finds.
+def read_passages(pattern, text_field="text", max_bytes=math.inf):
+  """Lists the `Passage`s of all documents that a glob finds, each file once.
 
   .txt and .md files are read as they are, of .html files the text, of .jsonl
   files one document a line, with the text in `text_field`. In the glob, ** is
-  any folders.
+  any folders. A file of more than max_bytes is refused.
   """
-  paths = sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)))
+  paths, real_paths = [], set()
+  for path in sorted(set(map(os.path.normpath, _matches(pattern)))):
+    real_path = os.path.realpath(path)
+    if os.path.isfile(path) and real_path not in real_paths:
+      paths.append(path)
+      real_paths.add(real_path)
+    elif not os.path.isfile(path) and not os.path.isdir(path):
+      log_line(f"{path} is no file and no folder: skipped.")
   passages = []
   for path in paths:
-    for document, text in _documents(path, text_field):
+    for document, text in _documents(path, text_field, max_bytes):
       passages += cut_passages(document, text)
   if not passages:
     raise ValueError(
@@ -44,6 +54,25 @@ def read_passages(pattern, text_field="text"):
       ".md, .html or .jsonl files, such as 'notes/**/*.md'."
     )
   return passages
+
+
+def _matches(pattern):
+  """Yields the paths of a glob; ** enters each real folder once."""
+  parts = pattern.split(os.sep)
+  if "**" not in parts:
+    yield from glob.iglob(pattern)
+    return
+  place, visited = parts.index("**"), set()
+  before, after = os.sep.join(parts[:place]), os.sep.join(parts[place + 1 :])
+  roots = glob.iglob(before or os.sep) if place else ["."]
+  for root in roots:
+    for folder, folders, _ in os.walk(root, followlinks=True):
+      folders[:] = sorted(n for n in folders if not n.startswith("."))
+      if os.path.realpath(folder) in visited:
+        folders.clear()
+        continue
+      visited.add(os.path.realpath(folder))
+      yield from _matches(os.path.join(glob.escape(folder), after or "*"))
 
 
 def cut_passages(document, text):
@@ -61,37 +90,48 @@ def cut_passages(document, text):
     yield Passage(document, start, text[start:].rstrip())
 
 
-def _documents(path, text_field):
+def _documents(path, text_field, max_bytes):
   """Yields (name, text) of the documents in a file."""
   kind = os.path.splitext(path)[1].lower()
-  if kind in (".txt", ".md"):
-    yield path, read_text(path)
-  elif kind in (".html", ".htm"):
-    yield path, _html_text(read_text(path))
-  elif kind == ".jsonl":
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-      if line.strip():
-        place = f"{path}:{number}"
-        yield place, _line_text(line, text_field, place)
-  else:
+  if kind not in (".txt", ".md", ".html", ".htm", ".jsonl"):
     raise ValueError(
       f"{path} is none of .txt, .md, .html and .jsonl. Narrow the glob, for "
       "example to 'notes/**/*.md'."
     )
+  text = read_text(path, max_bytes, LIMIT_REMEDY)
+  if kind == ".jsonl":
+    for number, line in enumerate(text.split("\n"), start=1):
+      if line.strip():
+        place = f"{path}:{number}"
+        yield place, _line_text(line, text_field, place)
+  else:
+    yield path, _html_text(text, path) if kind.startswith(".htm") else text
 
 
-def _html_text(html):
+def _html_text(html, path):
   """The text of an HTML page, block by block."""
   # In the extra "search".
-  import bs4
+  from lxml import etree
 
-  page = bs4.BeautifulSoup(html, "html.parser")
-  for tag in page(["script", "style", "template"]):
-    tag.decompose()
-  for tag in page(_BLOCKS):
-    tag.insert_before("\n\n")
-    tag.insert_after("\n\n")
-  return page.get_text().strip()
+  parser = etree.HTMLParser(encoding="utf-8", huge_tree=True)
+  page = etree.fromstring(html.encode("utf-8"), parser)
+  # Beyond such a depth the parser leaves out what follows.
+  if any("depth" in entry.message.lower() for entry in parser.error_log):
+    raise ValueError(f"{path}: its tags are nested too deep. Save it as text.")
+  if page is None:  # Nothing but comments.
+    return ""
+  parts = []
+  walker = etree.iterwalk(page, events=("start", "end", "comment", "pi"))
+  for event, tag in walker:
+    gap = "\n\n" if tag.tag in _BLOCKS else "\n" if tag.tag == "br" else ""
+    if event == "start":
+      if tag.tag in ("script", "style", "template"):
+        walker.skip_subtree()
+      else:
+        parts += [gap, tag.text or ""]
+    else:
+      parts += [gap, tag.tail or ""]
+  return "".join(parts).strip()
 
 
 def _line_text(line, text_field, place):

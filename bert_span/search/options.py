@@ -17,6 +17,11 @@ class SearchOptions(CheckedOptions):
   context_field: str = option(
     "text", "Key of the text in the lines of .jsonl files of --context_glob."
   )
+  max_document_bytes: int = option(
+    64 << 20,
+    "Largest file of --context_glob or --context_file, in bytes.",
+    minimum=1,
+  )
   top_k: int = option(
     20,
     "Passages of --context_glob that are read for a question, those that BM25 "

@@ -34,16 +34,14 @@ def open_file(path, mode="rb"):
   return open(path, mode, **text)
 
 
-def read_bytes(path, max_bytes=math.inf):
+def read_bytes(path, max_bytes=math.inf, remedy="Divide the file."):
   """Reads a whole file; ValueError if it is larger than max_bytes."""
   blocks, size = [], 0
   for block in _blocks(path):
     blocks.append(block)
     size += len(block)
     if size > max_bytes:
-      raise ValueError(
-        f"{path}: larger than {max_bytes:,} bytes. Divide the file."
-      )
+      raise ValueError(f"{path}: larger than {max_bytes:,} bytes. {remedy}")
   return b"".join(blocks)
 
 
@@ -55,9 +53,12 @@ def file_sha256(path):
   return digest.hexdigest()
 
 
-def read_text(path):
-  """Reads a whole UTF-8 file; ValueError if it is empty or something else."""
-  return _decode(path, read_bytes(path))
+def read_text(path, *limit):
+  """Reads a whole UTF-8 file; ValueError if it is empty or something else.
+
+  `limit` are further arguments of `read_bytes`.
+  """
+  return _decode(path, read_bytes(path, *limit))
 
 
 def read_json(path, object_pairs_hook=None):

@@ -1,5 +1,7 @@
 """Documents, their passages, and those found for a question."""
 
+import os
+
 import pytest
 from tiny_extractor import QUESTION, shared_extractor
 
@@ -118,6 +120,41 @@ def test_kinds_of_documents(tmp_path):
     ("c.jsonl:2", ["second"]),
     ("notes/a.md", ["#", "A", "mill", "It", "stood."]),
   ]
+
+
+def test_each_real_file_is_read_once_through_links_and_cycles(tmp_path, capsys):
+  (tmp_path / "notes/of").mkdir(parents=True)
+  (tmp_path / "notes/of/a.md").write_text("A mill.", "utf-8")
+  (tmp_path / "notes/b.md").symlink_to(tmp_path / "notes/of/a.md")
+  for name in ("again", "once_more"):
+    (tmp_path / "notes" / name).symlink_to(".")
+  os.mkfifo(tmp_path / "notes/pipe.md")
+  for pattern in ("notes/**/*.md", "**", "notes/**/of/**/*.md"):
+    (passage,) = read_passages(str(tmp_path / pattern))
+    assert passage.text == "A mill."
+  assert "pipe.md" in capsys.readouterr().err
+
+
+def test_any_html_is_read_in_linear_time_or_refused(tmp_path):
+  path = tmp_path / "a.html"
+  for html, text in (
+    ("<ul>" + "<li>mill" * 16_000, ["mill"] * 16_000),
+    ("<title>A</title>B<![foo[bar]]>C", ["A", "BC"]),
+    ("a&#" + "9" * 5000 + ";<br>b<!-- c -->d", None),
+    ("<p>a<script>b</script>c<p>d", ["ac", "d"]),
+  ):
+    path.write_text(html, "utf-8")
+    found = " ".join(p.text for p in read_passages(str(path))).split()
+    assert found == text or text is None
+  path.write_text("<div>" * 5000 + "lost", "utf-8")
+  with pytest.raises(ValueError, match=r"a\.html: .*nested too deep"):
+    read_passages(str(path))
+
+
+def test_a_file_above_the_limit_is_refused_by_name(tmp_path):
+  (tmp_path / "a.txt").write_text("a mill", "utf-8")
+  with pytest.raises(ValueError, match=r"a\.txt: larger than 5 bytes"):
+    read_passages(str(tmp_path / "*"), max_bytes=5)
 
 
 def test_other_files_are_refused_by_name(tmp_path):
