@@ -23,6 +23,7 @@ from bert_span import DecoderOptions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs import ask as job
+from bert_span.text.options import WindowOptions
 
 _OTHER = "When was the cafe built?"
 
@@ -62,6 +63,16 @@ def test_answers_are_marked_and_followed_by_their_n_best_lists(ask):
   several = ask(QUESTION, _OTHER, blank_lines=True, show_questions=True)
   assert several[: len(lines) + 2] == [f"Question: {QUESTION}", *lines, ""]
   assert several[len(lines) + 2] == f"Question: {_OTHER}"
+
+
+def test_a_question_that_is_cut_is_named(capsys):
+  model, layout = str(shared_model()), job.AnswerLayout()
+  for length, is_named in ((4, True), (5, False)):
+    window_options = WindowOptions(32, 8, max_query_length=length)
+    job.ask(model, CONTEXT, [QUESTION], layout, window_options=window_options)
+    line = capsys.readouterr().err
+    assert (f"--max_query_length={length}" in line) == is_named
+    assert (QUESTION in line) == is_named
 
 
 def test_json_says_no_answer_above_the_null_threshold(ask):

@@ -122,6 +122,11 @@ class SpanPreprocessor(keras.layers.Layer):
     placed = self.place(texts["question"], texts["context"])
     return self.sliding_windows.all_tables(placed)
 
+  def is_cut(self, questions):
+    """Bool [questions]: whether max_query_length cuts a question."""
+    lengths = self.tokenizer(text_tensor(questions)).ids.row_lengths()
+    return (lengths > self.options.max_query_length).numpy()
+
   def place(self, questions, contexts):
     """Returns the `PlacedWindows` of questions and contexts, string [batch]."""
     # Each distinct passage is tokenized once.
@@ -259,3 +264,11 @@ def model_inputs(windows):
     "segment_ids": windows["segment_ids"],
     "padding_mask": windows["input_mask"],
   }
+
+
+def cut_line(options, question):
+  """Says that a question, by name, is longer than `WindowOptions` allow."""
+  return (
+    f"The question {question} has more WordPieces than --max_query_length="
+    f"{options.max_query_length}: the rest of it is not read."
+  )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import tensorflow as tf
 import tqdm
 
+from bert_span.data.preprocessor import cut_line
 from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.reporting.passages import marked_passage, one_line
@@ -71,6 +72,7 @@ def ask_folder(model, search, questions, layout, **options):
   index = PassageIndex(texts, search.search_index)
   extractor = SpanExtractor.from_preset(model, **options)
   for question in questions:
+    _name_cut_question(extractor, question)
     answers = extractor.answer_over(question, texts, search.top_k, index)
     best = [(passages[a.passage], a) for a in answers[: layout.n_best]]
     _show_ranked(question, best, layout)
@@ -92,7 +94,13 @@ class _WindowsBar:
       self._bar = None
 
 
+def _name_cut_question(extractor, question):
+  if extractor.preprocessor.is_cut([question])[0]:
+    log_line(cut_line(extractor.window_options, repr(one_line(question))))
+
+
 def _show_answer(extractor, question, context, layout):
+  _name_cut_question(extractor, question)
   example = SquadExample("question", question, context)
   (prediction,) = extractor.predictions([example])
   columns = extractor.columns

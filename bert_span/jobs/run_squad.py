@@ -12,6 +12,7 @@ from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.answers.window_logits import LogitsWriter
 from bert_span.data import training_records
+from bert_span.data.preprocessor import cut_line
 from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.fine_tuning.development_set import DevelopmentSet
@@ -215,6 +216,11 @@ def _predict(run, squad_file):
   run.log_problems(squad_file)
   extractor = _trained_extractor(run)
   logits = LogitsWriter(extractor.logits) if run.write_logits else None
+  is_cut = extractor.preprocessor.is_cut([e.question for e in examples])
+  cut = [e.place for e, cut in zip(examples, is_cut, strict=True) if cut]
+  if cut:
+    more = f" So have {len(cut) - 1:,} more." if len(cut) > 1 else ""
+    log_line(cut_line(extractor.window_options, f"of {cut[0]}") + more)
   observer = extractor.make_observer(run.disagreement_questions)
   predictions = []
   with tqdm.tqdm(
