@@ -18,6 +18,7 @@ from bert_span.squad.example import (
   locate_answer,
 )
 from bert_span.squad.findings import Finding, FindingKind, ReadReport
+from bert_span.squad.flat_rows import from_flat_rows, is_flat
 from bert_span.squad.multispanqa import as_squad
 from bert_span.storage.files import read_json
 from bert_span.storage.json_fields import FieldErrors, is_kind
@@ -97,7 +98,7 @@ def repeated_ids(examples):
 
 
 def load_squad_json(path: str | os.PathLike) -> dict:
-  """Parses a SQuAD file, or converts one of MultiSpanQA.
+  """Parses a SQuAD file, or converts one of MultiSpanQA or of flat rows.
 
   ValueError unless it is an object with a list "data", which is not checked.
   """
@@ -129,6 +130,8 @@ def load_squad_json(path: str | os.PathLike) -> dict:
   elif not isinstance(top["data"], list):
     received = type(top["data"]).__name__
     problem = f"'data' must be a list of articles, received {received}"
+  elif is_flat(top):
+    return from_flat_rows(path, top)
   else:
     return as_squad(path, top)
   raise ValueError(
