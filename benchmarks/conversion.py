@@ -24,8 +24,8 @@ from absl import flags
 from benchmarks import inputs, repetitions
 from benchmarks.machine import describe_machine
 from benchmarks.tables import print_head, print_row
-from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import define_flags
+from bert_span.cli import program
+from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import load_vocabulary
 
@@ -118,7 +118,7 @@ def _bert_span(vocabulary):
   from bert_span.data.window_batches import TEXT_SPECS, window_batches
 
   layer = SpanPreprocessor(
-    vocabulary, True, model_flags.window_options(), pad_to_max=True
+    vocabulary, True, read_flags(WindowOptions), pad_to_max=True
   )
   # As in SpanExtractor: traced once.
   make_windows = tf.function(layer.windows, input_signature=[TEXT_SPECS])
@@ -143,7 +143,7 @@ def _transformers():
     file.write("\n".join(inputs.vocabulary_of(_PRESET.value)) + "\n")
     file.flush()
     tokenizer = transformers.BertTokenizerFast(file.name, do_lower_case=True)
-  options = model_flags.window_options()
+  options = read_flags(WindowOptions)
   questions = [question for question, _ in inputs.read_pairs(_DATA_FILE.value)]
   windows_of = window_tokenizer(
     tokenizer, questions, options.max_seq_length, options.doc_stride

@@ -22,7 +22,10 @@ from bert_span.pretraining.block_stream import (
 )
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.pretraining.records import RecordBatches
-from bert_span.pretraining.text_sources import find_sources
+from bert_span.pretraining.text_sources import (
+  find_sources,
+  sources_of_worker,
+)
 from bert_span.storage.record_files import is_record_file
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import load_vocabulary, vocabulary_sha256
@@ -70,15 +73,11 @@ class PretrainingInput:
       yield self.mask(ids, epoch, place.block)
 
   def copies(self, sources, count, num_workers=1, worker=0):
-    """Yields the sequences of a worker: of every num_workers-th source."""
-    if len(sources) < num_workers:
-      raise ValueError(
-        f"{num_workers} workers cannot share {len(sources)} files, because "
-        "each worker reads whole files. Split the text into more files."
-      )
+    """Yields the sequences of a worker out of the sources of all workers."""
+    worker_sources = sources_of_worker(sources, num_workers, worker)
     for epoch in range(worker, count * num_workers, num_workers):
       # Every copy and every worker draws other masks.
-      yield from self.sequences(sources[worker::num_workers], epoch)
+      yield from self.sequences(worker_sources, epoch)
 
   def training_batches(self, sources, batch_size, places_path=None):
     """Endless batches of text or records; places_path: see `ChunkPlaces`."""

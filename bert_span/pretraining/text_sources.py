@@ -158,6 +158,16 @@ def split_sentences(document):
   return [part for part in parts if part]
 
 
+def sources_of_worker(sources, num_workers, worker):
+  """Returns the sources of one worker: every num_workers-th."""
+  if len(sources) < num_workers:
+    raise ValueError(
+      f"{num_workers} workers cannot share {len(sources)} files, because each "
+      "worker reads whole files. Split the text into more files."
+    )
+  return sources[worker::num_workers]
+
+
 def _decoded(rows, path, unit, first):
   """Decodes rows of UTF-8, and warns of the first one that is not."""
   has_warned = False

@@ -96,6 +96,7 @@ def run_benchmark(monkeypatch):
   def measured_apart(module, case, env=(), **unused_options):
     flags = *sys.argv[1:], f"--case={case}"
     run = start_program(module, *flags, environ=env).finish()
+    assert run.returncode == 0, run.stderr
     return json.loads(run.stdout.splitlines()[-1])
 
   monkeypatch.setattr(repetitions, "measured_apart", measured_apart)

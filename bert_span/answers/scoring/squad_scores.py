@@ -72,19 +72,29 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
     HasAns_ and NoAns_ in front over the answerable and the unanswerable
     questions, where there are any; with na_probs also best_exact,
     best_exact_thresh, best_f1 and best_f1_thresh (see best_threshold).
-    ValueError if a question has no prediction or no score.
+
+  Raises:
+    ValueError: a question has no prediction or no score.
   """
   _check_ids(examples, predictions, remedy='"" for no answer')
   if na_probs is not None:
     _check_ids(examples, na_probs, "no-answer scores", "finite numbers")
+    for qas_id, score in na_probs.items():
+      if not math.isfinite(score):
+        raise ValueError(
+          "na_probs must be finite numbers, which a threshold can order. "
+          f"Received: {score} for question {qas_id}."
+        )
+  # As evaluate-v2.0: the last question of a repeated id counts.
+  examples = list({example.qas_id: example for example in examples}.values())
   answerable = {example.qas_id for example in examples if example.answers}
-  scores = {
-    e.qas_id: question_scores(e, predictions[e.qas_id], True) for e in examples
-  }
-  final = dict(scores)
-  for qas_id, score in (na_probs or {}).items():
-    if qas_id in scores and score > na_prob_thresh:
-      final[qas_id] = (qas_id not in answerable,) * 2
+  scores, final = {}, {}
+  for example in examples:
+    qas_id = example.qas_id
+    scores[qas_id] = question_scores(example, predictions[qas_id], True)
+    is_empty = (na_probs or {}).get(qas_id, 0.0) > na_prob_thresh
+    empty_scores = (qas_id not in answerable,) * 2
+    final[qas_id] = empty_scores if is_empty else scores[qas_id]
   groups = {
     "": list(scores),
     "HasAns_": [qas_id for qas_id in scores if qas_id in answerable],
@@ -275,7 +285,14 @@ def _span_ratios(counts):
 
 
 def _check_ids(examples, by_id, name="predictions", remedy=None):
-  """Logs unknown and missing ids; with a `remedy` missing are a ValueError."""
+  """Logs entries without a question, and questions without an entry.
+
+  With a `remedy` the latter are a ValueError.
+  """
+  if not examples:
+    raise ValueError(
+      "examples must hold at least one question to score. Received: none."
+    )
   ids = dict.fromkeys(example.qas_id for example in examples)
   unknown = [qas_id for qas_id in by_id if qas_id not in ids]
   if unknown:

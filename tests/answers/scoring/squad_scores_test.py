@@ -22,14 +22,14 @@ def _example(qas_id, *golds):
 
 _EXAMPLES = [_example("a", "red car"), _example("b", "x"), _example("n")]
 _PREDICTIONS = {"a": "red car", "b": "x", "n": "guess"}
-_ODDS = {"a": 0.1, "b": 0.2, "n": 0.3}
 
 
 def test_a_kind_of_question_that_does_not_occur_has_no_figures():
-  assert "NoAns_exact" not in evaluate_squad2(_EXAMPLES[:1], {"a": "z"})
-  scores = evaluate_squad2(_EXAMPLES[2:], {"n": "z"})
-  assert scores["NoAns_exact"] == 0.0
-  assert "HasAns_exact" not in scores
+  only_answerable = evaluate_squad2(_EXAMPLES[:1], {"a": "z"})
+  assert "NoAns_exact" not in only_answerable
+  only_unanswerable = evaluate_squad2(_EXAMPLES[2:], {"n": "z"})
+  assert only_unanswerable["NoAns_exact"] == 0.0
+  assert "HasAns_exact" not in only_unanswerable
 
 
 def test_answers_that_normalize_to_nothing_are_left_out():
@@ -57,6 +57,14 @@ def test_best_exact_can_be_below_exact_for_an_article_as_prediction():
   assert scores["best_exact_thresh"] == 0.3
 
 
+def test_a_repeated_question_id_counts_twice_in_squad1_and_last_in_squad2():
+  examples = [_example("q", "x"), _example("q", "y"), _example("n", "x")]
+  scores = evaluate_squad1(examples, {"q": "y", "n": ""})
+  assert scores["exact_match"] == pytest.approx(100 / 3)
+  scores = evaluate_squad2(examples, {"q": "y", "n": "x"})
+  assert (scores["exact"], scores["total"]) == (100.0, 2)
+
+
 @pytest.mark.parametrize(
   ("evaluate", "arguments", "named"),
   [
@@ -65,8 +73,18 @@ def test_best_exact_can_be_below_exact_for_an_article_as_prediction():
       ([_example(f"q\n{i}", "x") for i in range(20)], {"q\n0": "x"}),
       r"'q\\n1', .*'q\\n5', \.\.\. \(19 in all",
     ),
-    (evaluate_squad2, (_EXAMPLES, _PREDICTIONS, {"a": 0, "n": 0}), "'b'"),
+    (
+      evaluate_squad2,
+      (_EXAMPLES, dict.fromkeys("abn", ""), {"a": 0, "n": 0}),
+      "'b'",
+    ),
+    (
+      evaluate_squad2,
+      (_EXAMPLES, _PREDICTIONS, {"a": 0, "b": float("nan"), "n": 0}),
+      "nan for question b",
+    ),
     (evaluate_squad1, ([_example("bare")], {}), "bare"),
+    (evaluate_squad1, ([], {}), "at least one question"),
     (evaluate_multi_span, ([SquadExample("q7", "q", "c")], {"q7": []}), "q7"),
   ],
 )
@@ -82,9 +100,10 @@ def test_unknown_entries_and_missing_predictions_are_logged(capsys):
   unknown, missing = capsys.readouterr().err.splitlines()
   assert "'other'" in unknown
   assert "'q1', 'q2', 'q3'" in missing
-  expected = evaluate_squad2(_EXAMPLES, _PREDICTIONS, _ODDS)
+  na_probs = {"a": 0.1, "b": 0.2, "n": 0.3}
+  expected = evaluate_squad2(_EXAMPLES, _PREDICTIONS, na_probs)
   assert not capsys.readouterr().err
-  more = {"u": "y", **_PREDICTIONS}, {"u": -1.0, "v": 0.0, **_ODDS}
+  more = {"u": "y", **_PREDICTIONS}, {"u": -1.0, "v": 0.0, **na_probs}
   assert evaluate_squad2(_EXAMPLES, *more) == expected
 
 
@@ -106,11 +125,9 @@ def test_partial_and_exact_matches_of_spans_by_hand():
   assert scores["exact_match_f1"] == 0
   assert scores["overlap_precision"] == pytest.approx(100 * 8 / 14)
   assert scores["overlap_recall"] == pytest.approx(100 * (1 + 1 / 5) / 2)
-  first, second = (
-    (["a1", "b1", "c1"], ["A1!", "x1"]),
-    (["d1"], ["the d1", "d1"]),
+  scores = _span_scores(
+    [(["a1", "b1", "c1"], ["A1!", "x1"]), (["d1"], ["the d1", "d1"])]
   )
-  scores = _span_scores([first, second])
   assert scores["exact_match_precision"] == pytest.approx(100 * 2 / 3)
   assert scores["exact_match_recall"] == pytest.approx(100 * 2 / 4)
   assert scores["exact_match_f1"] == pytest.approx(100 * 4 / 7)
