@@ -3,8 +3,10 @@
 KerasHub reads encoder and tokenizer from it without this package.
 """
 
+import errno
 import math
 import os
+import shutil
 
 import h5py
 import keras
@@ -48,6 +50,8 @@ _MODEL_FILES = {
 # The object in config.json of what KerasHub's configuration lacks.
 _OWN_KEY = "bert_span"
 _OWN_FIELDS = "attention_dropout", "activation", "layer_norm_epsilon"
+# For the files beside the weights, and their float16 copy for a time.
+_SPACE_FACTOR = 1.6
 # Only larger weights, tables of tokens, are packed: reading them takes longer.
 _PACKED_SIZE = 2**22
 
@@ -55,6 +59,12 @@ _PACKED_SIZE = 2**22
 def save_backbone(backbone, directory, half_precision=False):
   """Writes an encoder of `build_encoder` into a local directory."""
   os.makedirs(directory, exist_ok=True)
+  # The HDF5 library crashes the process where the disk is full.
+  size = sum(4 * math.prod(weight.shape) for weight in backbone.weights)
+  free = shutil.disk_usage(directory).free
+  if free < _SPACE_FACTOR * size:
+    text = f"{os.strerror(errno.ENOSPC)}: the weights need {size:,} bytes"
+    raise OSError(errno.ENOSPC, text, directory)
   backbone.save_to_preset(directory)
   path = os.path.join(directory, CONFIG_FILE)
   config = encoder.encoder_config(backbone)

@@ -253,6 +253,8 @@ def recover_directory(directory):
   pattern = re.compile(re.escape(name) + r"\.[0-9a-f]{32}\.(tmp|old)")
   for leftover in sorted(filter(pattern.fullmatch, os.listdir(parent))):
     path = os.path.join(parent, leftover)
+    if os.path.islink(path) or not os.path.isdir(path):
+      continue  # Not ours; opening a FIFO would wait.
     if leftover.endswith(".old") and not os.path.lexists(directory):
       os.rename(path, directory)
       continue

@@ -1,5 +1,6 @@
 """Saving a model and reading it back, here and with KerasHub alone."""
 
+import errno
 import json
 import os
 import pathlib
@@ -203,3 +204,14 @@ def test_saved_tokenizer_is_read_here_and_by_keras_hub(copy, do_lower_case):
   vocabulary = ["[UNK]", "[CLS]", "[SEP]", "paris"]
   model_directory.save_tokenizer(copy, vocabulary, do_lower_case)
   assert load_vocabulary(loaded.vocabulary_path) == vocabulary
+
+
+def test_weights_for_which_there_is_no_space_are_not_begun(
+  tmp_path, monkeypatch
+):
+  usage = shutil.disk_usage(tmp_path)._replace(free=1000)
+  monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+  with pytest.raises(OSError, match="weights need") as caught:
+    model_directory.save_backbone(tiny_encoder(), tmp_path / "model")
+  assert caught.value.errno == errno.ENOSPC
+  assert not list((tmp_path / "model").iterdir())

@@ -179,6 +179,16 @@ def test_a_replaced_directory_keeps_links_empty_folders_and_its_mode(tmp_path):
   assert (elsewhere / "file").read_text() == "1"
 
 
+def test_what_only_has_the_name_of_a_leftover_stays(tmp_path):
+  names = [f"model.{'0' * 32}.tmp", f"model.{'1' * 32}.old"]
+  for name in names:
+    os.mkfifo(tmp_path / name)  # Opening it would wait for a writer.
+  with unfinished_directory(tmp_path / "model") as unfinished:
+    pathlib.Path(unfinished, "new").write_text("2")
+  recover_directory(tmp_path / "model")
+  assert sorted(p.name for p in tmp_path.iterdir()) == ["model", *names]
+
+
 def test_a_remote_directory_has_its_marks_only_while_it_is_whole(monkeypatch):
   directory, marks = "ram://marks/model", ["mark", "second"]
 
