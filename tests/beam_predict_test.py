@@ -72,3 +72,21 @@ def test_a_killed_job_goes_on_and_two_processes_write_the_same(
   assert files == contents_of(out)
   again = beam_predict(questions, out, start=run_here)
   assert "11 done before; 0 shards written." in again.stderr
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+  ("good", "flags", "status"),
+  [(0, (), 1), (1, (), 0), (1, ("--strict",), 1)],
+)
+def test_dead_letters_end_with_status_1_if_asked_or_if_there_is_nothing_else(
+  questions, tmp_path, good, flags, status
+):
+  lines = questions.read_text().splitlines()
+  questions.write_text("\n".join([*lines[:good], "{", "["]) + "\n")
+  out = tmp_path / "out"
+  run = beam_predict(questions, out, *flags, start=run_here)
+  assert run.returncode == status
+  named = f"2 records are not answered, {good} are" in run.stderr
+  assert named == bool(status)
+  assert list(out.glob("dead_letters-*.jsonl"))

@@ -14,6 +14,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 
 import tensorflow as tf
 
@@ -46,8 +47,13 @@ class AnswerShards:
 
   def done(self):
     """Returns the set of the numbers of the shards that are done."""
-    paths = tf.io.gfile.glob(self._path("answers", "*", self.format))
-    return {int(os.path.basename(path).split("-")[1]) for path in paths}
+    # No glob: the folder's name may have its characters.
+    if not tf.io.gfile.isdir(self.directory):
+      return set()
+    pattern = rf"answers-(\d{{5}})-of-{self.count:05d}\.{self.format}"
+    names = tf.io.gfile.listdir(self.directory)
+    matches = (re.fullmatch(pattern, name) for name in names)
+    return {int(match.group(1)) for match in matches if match}
 
   def write(self, shard, rows, dead_letters):
     """Writes rows of `answer_row` and `BadRecord`s; the shard is then done."""

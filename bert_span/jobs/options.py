@@ -201,3 +201,8 @@ class AnswerFilesOptions:
     "Number of entries of each question's n-best list; 1 leaves the list out.",
     minimum=1,
   )
+  strict: bool = option(
+    False,
+    "Whether to end with status 1 if a single record is in the dead letters, "
+    "and not only if no question was answered.",
+  )

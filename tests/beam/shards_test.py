@@ -124,3 +124,13 @@ def test_the_hash_of_a_folder_covers_names_and_contents(tmp_path):
     hashes.append(folder_sha256(str(folder)))
   assert hashes[0] == hashes[1]
   assert len(set(hashes)) == 3
+
+
+def test_done_shards_are_those_of_the_folder_whatever_its_name(tmp_path):
+  for name in ("out?", "out[1]", "outs"):
+    shards = AnswerShards(str(tmp_path / name), 4)
+    assert shards.done() == set()
+    shards.write(len(name) % 4, [], [])
+    (tmp_path / name / "answers-old").write_text("")
+    (tmp_path / name / "answers-00003-of-00009.jsonl").write_text("")
+    assert shards.done() == {len(name) % 4}
