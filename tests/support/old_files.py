@@ -403,9 +403,19 @@ def weights(path):
     return {n: file[n][()] for n in names if isinstance(file[n], h5py.Dataset)}
 
 
+# In files, in replies, and in lists of _CLIENT after null odds and answer.
+_SHARED = re.compile(
+  r"n_best(_| \d+ )probability|^ \d+ ([2-9]|\d\d+) probability"
+)
+
+
 def compare(name, expected, found):
   """Prints whether two values are equal; returns whether they differ."""
-  place, largest = max(distances(expected, found), key=lambda pair: pair[1])
+  pairs = distances(expected, found)
+  if "minilm_squad" in name or "calibrated" in name:
+    # Since 1.0.0 the entries beside the answer share what it leaves.
+    pairs = (pair for pair in pairs if not _SHARED.search(pair[0]))
+  place, largest = max(pairs, key=lambda pair: pair[1])
   is_different = not largest <= _TOLERANCE
   text = f"DIFFERS by {largest:.1e} at {place}" if is_different else "equal"
   print(f"{name}: {text}, numbers by at most {largest:.1e}", flush=True)
