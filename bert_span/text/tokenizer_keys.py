@@ -95,6 +95,11 @@ def check_config(values, kind, path):
     accepted = {**accepted, "strip_accents": accents}
   _check(values, accepted, path)
   added = values.get("added_tokens_decoder") or {}
+  if not isinstance(added, dict):
+    raise ValueError(
+      f"{path}: added_tokens_decoder must be an object. Received: "
+      f"{shortened(added)}. Use the file that belongs to the model."
+    )
   extra = [
     values.get(key) or ()
     for key in ("additional_special_tokens", "extra_special_tokens")
@@ -192,7 +197,10 @@ def _pair(processor):
     case {"type": "RobertaProcessing", "cls": [cls, _], "sep": [sep, _]}:
       return f"{cls}:0 A:0 {sep}:0 {sep}:0 B:0 {sep}:0"
     case {"type": "TemplateProcessing", "pair": [*parts]}:
-      items = [item for part in parts for item in part.values()]
-      return " ".join(f"{item['id']}:{item['type_id']}" for item in items)
+      try:
+        items = [item for part in parts for item in part.values()]
+        return " ".join(f"{item['id']}:{item['type_id']}" for item in items)
+      except (AttributeError, KeyError, TypeError):
+        return None
     case _:
       return None

@@ -101,3 +101,13 @@ def test_added_tokens_other_than_special_ones_are_refused(kind):
   values["added_tokens"].append({"id": 7, "content": "covid19"})
   with pytest.raises(ValueError, match="covid19"):
     check_json(values, "")
+
+
+def test_damaged_objects_are_refused_by_name():
+  with pytest.raises(ValueError, match="added_tokens_decoder"):
+    check_config({"added_tokens_decoder": [1]}, "WordPiece", "")
+  values = tokenizer_json("WordPiece")
+  for pair in ([1], [{"Sequence": {}}], [{"Sequence": 1}]):
+    values["post_processor"]["pair"] = pair
+    with pytest.raises(ValueError, match=r"post_processor\.pair"):
+      check_json(values, "")
