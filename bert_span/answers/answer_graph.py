@@ -63,7 +63,7 @@ class AnswerGraph:
     )
 
   def columns(self, questions, contexts, max_windows, answer_blank=True):
-    """All columns of the decoder; call this within a tf.function.
+    """All columns of the decoder and question_truncated, in a tf.function.
 
     Questions and contexts are string [batch]; what is not UTF-8 counts as
     U+FFFD. max_windows, int32 scalar, are read at once at most. answer_blank
@@ -76,7 +76,8 @@ class AnswerGraph:
     is_read = answer_blank | (placed.columns["first_context_position"] > blank)
     rows = tf.cast(tf.where(is_read)[:, 0], tf.int32)
     parts = self._read_in_steps(placed, rows, max_windows, self._decoder.read)
-    return self._decoder.answers(contexts, parts)
+    columns = self._decoder.answers(contexts, parts)
+    return {**columns, "question_truncated": placed.is_cut}
 
   # Traced when it is first called, once for batches of any size.
   @tf.function(input_signature=_INPUTS, autograph=False)

@@ -72,7 +72,7 @@ def _load_saved_model(path):
 
   model = tf.saved_model.load(path)
   answered = set(model.signatures[SERVING_DEFAULT].structured_outputs)
-  tables = [t for t in TABLES if t.descriptions.keys() <= answered]
+  tables = [t for t in TABLES if answered.issuperset(t.required)]
   if not tables:
     raise ValueError(
       f"{path} answers with {', '.join(sorted(answered))}, which no model of "

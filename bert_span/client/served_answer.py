@@ -24,7 +24,10 @@ class ServedSpan(NamedTuple):
   is_answerable: bool  # whether it is a span and not "no answer"
 
 
-_ANSWER = (*ServedSpan._fields, "null_odds", "n_best", "spans")
+_ANSWER = (
+  *ServedSpan._fields,
+  *("null_odds", "n_best", "spans", "question_truncated"),
+)
 _TYPES = {
   "string": [str],
   "bool": [bool],
@@ -33,7 +36,9 @@ _TYPES = {
 }
 
 
-class ServedAnswer(collections.namedtuple("ServedAnswer", _ANSWER)):
+class ServedAnswer(
+  collections.namedtuple("ServedAnswer", _ANSWER, defaults=[None])
+):
   """The answer to one question: a `ServedSpan` with its alternatives.
 
   With a B/I/O head the fields describe the best span.
@@ -46,6 +51,8 @@ class ServedAnswer(collections.namedtuple("ServedAnswer", _ANSWER)):
       among them if the model knows it; a B/I/O head has its spans.
     spans: tuple of `ServedSpan` in order of position, () for no answer; a span
       head has at most one.
+    question_truncated: whether the end of the question was not read, as it was
+      longer than max_query_length; None if the export does not say so yet.
   """
 
 
@@ -57,14 +64,19 @@ def answer_of_row(row, context):
   if not isinstance(row, dict):
     raise ValueError(f"expected named outputs, found {type(row).__name__}")
   table = next((t for t in TABLES if t.count.name in row), SPAN_COLUMNS)
-  missing = [name for name in table.descriptions if name not in row]
+  missing = [name for name in table.required if name not in row]
   if missing:
     raise ValueError(
       f"outputs {', '.join(missing)} are missing; there are "
       f"{', '.join(sorted(row)) or 'none'}"
     )
-  best = {c.attribute: _checked(c, row[c.name]) for c in table.question}
+  best = {
+    c.attribute: _checked(c, row[c.name])
+    for c in table.question
+    if c.name in row
+  }
   count, null_odds = best.pop("count"), best.pop("null_odds")
+  is_cut = best.pop("question_truncated", None)
   best = ServedSpan(**best)
   lists = {"is_answerable": [True] * count}
   for column in table.entry:
@@ -88,9 +100,9 @@ def answer_of_row(row, context):
       )
   if table.entries == "spans":
     n_best = tuple(sorted(entries, key=lambda span: -span.score))
-    return ServedAnswer(*best, null_odds, n_best, entries)
+    return ServedAnswer(*best, null_odds, n_best, entries, is_cut)
   spans = (best,) if best.is_answerable else ()
-  return ServedAnswer(*best, null_odds, entries, spans)
+  return ServedAnswer(*best, null_odds, entries, spans, is_cut)
 
 
 def _checked(column, value):

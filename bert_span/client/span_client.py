@@ -77,22 +77,27 @@ class SpanClient:
         ) from error
     self._transport = Transport(self._endpoint, credentials)
 
-  def answer(self, question, context):
+  def answer(self, question, context, n_best=1):
     """Answers one question, or several.
 
     Args:
       question: str, or a list of str.
       context: str, or a list of as many str.
+      n_best: answers for each question, as of `SpanExtractor.answer`.
 
     Returns:
-      A `ServedAnswer`, or for lists a list of them. Offsets are into `context`
-      as given; a lone surrogate in it is sent as U+FFFD, also one character.
+      A `ServedAnswer`, or with n_best above 1 a list of `ServedSpan`, best
+      first, of as many as the export has at most; for lists a list of these.
+      Offsets are into `context` as given; a lone surrogate in it is sent as
+      U+FFFD, also one character.
 
     Raises:
-      ValueError: question and context do not match.
+      ValueError: question and context do not match, or n_best is below 1.
       ServingError: the server gave no answers. Its subclasses distinguish a
         wrong request, an unavailable server and a timeout.
     """
+    if n_best < 1:
+      raise ValueError(f"n_best must be at least 1. Received: {n_best}.")
     rows = [
       {"question": encodable(q), "context": encodable(c)}
       for q, c in question_pairs(question, context)
@@ -100,6 +105,8 @@ class SpanClient:
     answers = []
     for begin in range(0, len(rows), self._batch_size):
       answers += self._answers(rows[begin : begin + self._batch_size])
+    if n_best > 1:
+      answers = [list(answer.n_best[:n_best]) for answer in answers]
     return answers[0] if isinstance(question, str) else answers
 
   def answers(self, question, context):

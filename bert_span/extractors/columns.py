@@ -17,10 +17,11 @@ from bert_span.storage.files import encodable
 # The attribute of the column with the number of entries.
 _COUNT = "count"
 _BYTES = ("byte_start", "byte_end")  # which the server computes
+_NEW = ("question_truncated",)
 _PLACES = ("char_start", "char_end", *_BYTES)
 _TYPES = {
   "text": "string",
-  "is_answerable": "bool",
+  **dict.fromkeys(("is_answerable", "question_truncated"), "bool"),
   **dict.fromkeys((*_PLACES, _COUNT), "int32"),
 }
 
@@ -38,6 +39,7 @@ class Column:
   # Whether an export must have the values of the model in it. Texts of equal
   # probability may change places in an n-best list.
   is_compared: bool = True
+  is_new: bool = False  # so that older exports lack it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +65,11 @@ class AnswerColumns:
   def served(self):
     """The columns of a SavedModel."""
     return [c for c in (*self.question, *self.entry) if c.is_served]
+
+  @property
+  def required(self):
+    """The names of the columns that every export has."""
+    return [column.name for column in self.served if not column.is_new]
 
   @property
   def descriptions(self):
@@ -153,7 +160,8 @@ def _columns(prefix, descriptions, uncompared=_BYTES, unserved=()):
         _TYPES.get(attribute, "float32"),
         description,
         is_served=attribute not in unserved,
-        is_compared=attribute not in uncompared,
+        is_compared=attribute not in (*uncompared, *_NEW),
+        is_new=attribute in _NEW,
       )
     )
   return tuple(columns)
@@ -168,6 +176,10 @@ _QUESTION_PLACES = {
   "char_end": "character after the answer; context[char_start:char_end]",
   "byte_start": "first byte of the answer in the context as it was sent",
   "byte_end": "byte after the answer",
+}
+_TRUNCATED = {
+  "question_truncated": "whether the question was longer than max_query_length "
+  "and its end was not read"
 }
 
 SPAN_COLUMNS = AnswerColumns(
@@ -184,6 +196,7 @@ SPAN_COLUMNS = AnswerColumns(
       "threshold there is no answer (1e6: no span is possible)",
       "is_answerable": "whether the answer is a span",
       "n_best_count": "entries of the n-best list without padding",
+      **_TRUNCATED,
     },
   ),
   entry=_columns(
@@ -225,6 +238,7 @@ BIO_COLUMNS = AnswerColumns(
       "is_answerable": "whether the answer has a span",
       "span_count": "spans of the answer, 0 for no answer; padding follows "
       "them",
+      **_TRUNCATED,
     },
   ),
   entry=_columns(

@@ -15,12 +15,13 @@ from bert_span.tflite import file as tflite_file
 def serve_model(model, server, **options):
   """Serves a model and the demo page, by `ServerOptions`, until stopped."""
   extractor = SpanExtractor.from_preset(model, **options)
-  served = ServedModel(extractor)
+  steps = local_server.StoppableSteps()
+  served = ServedModel(extractor, on_windows=steps)
   # Traced now, so that the first answer takes no longer than others.
   served.functions[SERVING_DEFAULT](
     question=tf.constant(["Who?"]), context=tf.constant(["Anna."])
   )
-  app = local_server.model_app(served, extractor.preprocessor.windows, server)
+  app = local_server.model_app(served, extractor.preprocessor, server, steps)
   _serve(app, server, "For one machine; production wants TensorFlow Serving.")
 
 

@@ -21,6 +21,7 @@ from bert_span.storage.log import log_line
 
 _PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
 _TRAINING_FILES = {
+  "card": "README.md",
   "metadata": "metadata.json",
   "options": "training_options.json",
   "flags": "run.flags",

@@ -59,7 +59,7 @@ def make_predict_fn(model):
       [rows[i][0] for i in answered], [rows[i][1] for i in answered]
     )
     for index, answer in zip(answered, found, strict=True):
-      for name, value in zip(_COLUMNS, answer, strict=False):
+      for name, value in zip(_COLUMNS[:-1], answer, strict=False):
         columns[name][index] = value
     return columns
 

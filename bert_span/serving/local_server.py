@@ -9,6 +9,7 @@ import base64
 import contextlib
 import json
 import pathlib
+import threading
 import urllib.parse
 from concurrent import futures
 
@@ -29,6 +30,8 @@ from bert_span.client.predict_api import (
   decoded,
   rows_of_columns,
 )
+from bert_span.data.preprocessor import cut_line
+from bert_span.options.messages import shortened
 from bert_span.serving.signatures import CLASSIFY
 from bert_span.storage.files import encodable
 from bert_span.storage.log import log_line
@@ -112,19 +115,38 @@ def guarded(app, host):
   return BaseHTTPMiddleware(app, check)
 
 
-def model_app(served, make_windows, options):
-  """The REST API of a `ServedModel`, and the page that asks it."""
+class StoppableSteps:
+  """Ends an answer between two steps of windows: `on_windows` of its graph."""
+
+  def __init__(self):
+    self.is_stopped = threading.Event()  # of the request that is answered
+
+  def __call__(self, done, total):
+    if self.is_stopped.is_set():
+      raise TimeoutError("Nobody waits for this answer.")
+
+
+def model_app(served, preprocessor, options, steps):
+  """The REST API of a `ServedModel`, and the page that asks it.
+
+  `steps` are the `StoppableSteps` that the model was made with.
+  """
   # One question after the other: TensorFlow uses all cores for each.
   thread = futures.ThreadPoolExecutor(max_workers=1)
 
   async def answer(request, function):
     """The reply to the JSON of a request, within the limits."""
-    seconds = options.request_seconds
+    seconds, is_stopped = options.request_seconds, threading.Event()
+
+    def run(content):
+      steps.is_stopped = is_stopped
+      return None if is_stopped.is_set() else function(json.loads(content))
+
     try:
       async with asyncio.timeout(seconds):
         content = await _body(request, options.max_request_bytes)
         reply = await asyncio.get_running_loop().run_in_executor(
-          thread, lambda: function(json.loads(content))
+          thread, run, content
         )
     except TimeoutError:
       raise HTTPException(504, f"No answer within {seconds:g} s.") from None
@@ -135,14 +157,17 @@ def model_app(served, make_windows, options):
       # The lines after the first of TensorFlow's name places in its code.
       message = getattr(e, "message", str(e)).split("\n")[0]
       raise HTTPException(400, message) from None
+    finally:  # nobody waits any longer
+      is_stopped.set()
     return JSONResponse(reply)
 
   async def predict(request):
     _check_model(request, options.model_name)
-    return await answer(request, lambda body: _predict(served.functions, body))
+    functions, windows = served.functions, preprocessor.options
+    return await answer(request, lambda x: _predict(functions, windows, x))
 
   async def windows(request):
-    return await answer(request, lambda body: _windows(make_windows, body))
+    return await answer(request, lambda body: _windows(preprocessor, body))
 
   async def status(request):
     _check_model(request, options.model_name)
@@ -249,7 +274,7 @@ async def _body(request, most):
   return b"".join(parts)
 
 
-def _predict(functions, request):
+def _predict(functions, window_options, request):
   """Answers the JSON of a :predict request in TensorFlow Serving's format.
 
   Rows, {"instances": [{"question": .., "context": ..}]}, give
@@ -280,16 +305,20 @@ def _predict(functions, request):
     key: decoded(tensor.numpy().tolist(), "replace")
     for key, tensor in functions[name](**tensors).items()
   }
+  for i, is_cut in enumerate(outputs.get("question_truncated", ())):
+    if is_cut:
+      text = columns.get("question", columns.get("examples"))[i]
+      log_line(cut_line(window_options, shortened(text)))
   if has_rows:
     return {"predictions": list(rows_of_columns(outputs))}
   return {"outputs": outputs}
 
 
-def _windows(make_windows, row):
+def _windows(preprocessor, row):
   """The characters of the passage that each window of a row holds."""
   text = tf.TensorSpec([None], tf.string)
   columns = _columns([row], {"question": text, "context": text})
-  windows = make_windows(
+  windows = preprocessor.windows(
     {name: _tensor(name, values, text) for name, values in columns.items()}
   )
   starts = windows["token_char_starts"].numpy()

@@ -28,14 +28,14 @@ class ServedModel(tf.Module):
   span_count of the batch, and at least 1. Padding is "", 0 and False.
   """
 
-  def __init__(self, extractor, steps=None):
+  def __init__(self, extractor, steps=None, on_windows=None):
     super().__init__(name="served_model")
     if extractor.window_options.max_query_length < 1:
       raise ValueError(
         "max_query_length must be at least 1 WordPiece to serve a model. "
         f"Received: {extractor.window_options.max_query_length}."
       )
-    graph = extractor.make_graph(steps)
+    graph = extractor.make_graph(steps, on_windows)
     outputs, served_classes = extractor.columns, extractor.served_classes
     num_entries = extractor.num_entries(extractor.decoder_options)
     logit_names = tuple(extractor.logits)

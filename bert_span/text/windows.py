@@ -32,6 +32,7 @@ class PlacedWindows(NamedTuple):
   """Which tokens each window of a batch contains."""
 
   question_ids: tf.RaggedTensor  # int32 [batch, question tokens]
+  is_cut: tf.Tensor  # bool [batch], whether max_query_length cut the question
   context: Tokens  # of the passages
   columns: dict[str, tf.Tensor]  # those of `SlidingWindows.call` [windows]
 
@@ -112,6 +113,7 @@ class SlidingWindows(keras.layers.Layer):
     # windows of an example = 1 + max(0, ceil((tokens - room) / step)), with
     # room = max_seq_length - question tokens - special tokens (3, RoBERTa 4)
     # and step = min(room, doc_stride).
+    is_cut = question_ids.row_lengths() > self.options.max_query_length
     question_ids = question_ids[:, : self.options.max_query_length]
     question_lengths = tf.cast(question_ids.row_lengths(), tf.int32)
     context_lengths = tf.cast(context.ids.row_lengths(), tf.int32)
@@ -135,7 +137,7 @@ class SlidingWindows(keras.layers.Layer):
         tf.gather(question_lengths, example) + 1 + self.num_separators
       ),
     }
-    return PlacedWindows(question_ids, context, columns)
+    return PlacedWindows(question_ids, is_cut, context, columns)
 
   def all_tables(self, placed):
     """Returns the dict of `call` of a `PlacedWindows`."""

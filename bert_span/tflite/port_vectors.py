@@ -86,7 +86,6 @@ def write_port_vectors(tflite_path, examples, path):
     (prediction,) = extractor.decode(batch)
     num_windows = len(batch.windows["example_index"])
     answer = answer_of(prediction)._asdict()
-    answer["null_odds"] = prediction.null_odds
     entries = extractor.columns.entries  # "n_best" or "spans"
     answer[entries] = [e._asdict() for e in getattr(prediction, entries)]
     vector = {

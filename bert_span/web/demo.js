@@ -171,6 +171,7 @@ function shownRow(row, windows) {
     isAnswerable: row.is_answerable,
     probability: row.probability,
     nullOdds: row.null_odds,
+    questionTruncated: row.question_truncated,
     spans: areSpans ? entries : [shownEntry(row)],
     entries,
     areSpans,

@@ -21,6 +21,7 @@
  * @property {boolean} isAnswerable
  * @property {number} probability
  * @property {number} nullOdds score of "no answer" less the best span's.
+ * @property {boolean=} questionTruncated whether its end was not read.
  * @property {ShownSpan[]} spans the answer: one span, or all of a bio head.
  * @property {ShownSpan[]} entries what is listed.
  * @property {boolean} areSpans whether the list is the answer itself.
@@ -49,6 +50,10 @@ const ANSWER = `
   <section id="result" aria-live="polite" hidden>
     <p id="decision" dir="auto"></p>
     <p id="facts" class="quiet"></p>
+    <details id="meaning">
+      <summary>What these numbers mean</summary>
+      <p class="quiet">Probable: how sure the model is, from 0 to 100 %. Null odds: the score of "no answer" less that of the best span; the higher they are, the more speaks against an answer, and above the model's threshold it gives none.</p>
+    </details>
     <h2>Passage</h2>
     <p id="passage" dir="auto" tabindex="0" aria-label="Passage with the answer marked"></p>
     <details id="windows" hidden>
@@ -220,6 +225,7 @@ function showDecision(shown, milliseconds) {
   if (Number.isFinite(shown.nullOdds) && shown.nullOdds < 1e6) {
     facts.push(`null odds ${shown.nullOdds.toFixed(2)}`);
   }
+  if (shown.questionTruncated) facts.push("the end of the question was not read");
   byId("facts").textContent =
     [...facts, `${Math.round(milliseconds)} ms`].join(" · ");
 }
@@ -298,6 +304,10 @@ function startPage(ask, finished = () => {}) {
     event.preventDefault();
     submit();
   });
+  // An example that was changed is none.
+  byId("question").addEventListener("input", () => press(null, "#questions"));
+  byId("context").addEventListener("input",
+    () => press(null, "#topics, #questions"));
   byId("context").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
   });

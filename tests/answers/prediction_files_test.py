@@ -14,7 +14,7 @@ from bert_span import DecoderOptions, SpanDecoder, SquadExample
 from bert_span.answers import prediction_files as files_lib
 from bert_span.answers.decoding import predictions as predictions_lib
 from bert_span.answers.decoding.predictions import (
-  Answer,
+  FoundSpan,
   NBestEntry,
   Prediction,
 )
@@ -117,7 +117,10 @@ def test_files_of_an_earlier_run_do_not_stay(tmp_path, predictions, capsys):
   assert sorted(_read(tmp_path)) == names
   assert str(tmp_path / "null_odds.json") in capsys.readouterr().err
   # Those of a B/I/O head hold the best span, and all spans.
-  al, best = Answer("Al", 0, 2, 0.5, 0.25), Answer("\ud800b", 3, 5, 0.75, 0.5)
+  al, best = (
+    FoundSpan("Al", 0, 2, 0.5, 0.25),
+    FoundSpan("\ud800b", 3, 5, 0.75, 0.5),
+  )
   found = Prediction("z", *best, -1.5, (best, al), (al, best))
   nothing = Prediction("a", "", 0, 0, 0.0, 1.0, 1e6, (), ())
   write_predictions(tmp_path, BioExtractor, [found, nothing], True)

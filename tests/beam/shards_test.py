@@ -6,7 +6,7 @@ import json
 import pytest
 
 from bert_span.answers.decoding.predictions import (
-  Answer,
+  FoundSpan,
   NBestEntry,
   Prediction,
 )
@@ -71,7 +71,7 @@ def test_a_shard_is_done_once_its_answers_exist(tmp_path):
 _FOUND = Prediction(
   *("z", "\ufffdb", 3, 5, 9.0, 0.75, -6.0),
   n_best=(NBestEntry("\ufffdb", 3, 5, 4.0, 5.0, 9.0, 0.75),),
-  spans=(Answer("\ufffdb", 3, 5, 9.0, 0.75),),
+  spans=(FoundSpan("\ufffdb", 3, 5, 9.0, 0.75),),
 )
 _NOTHING = Prediction(
   *("a", "", 0, 0, 0.0, 1.0, 1e6),

@@ -20,7 +20,10 @@ def test_a_question_is_answered_with_offsets_and_n_best(server):
   client = client_of(server)
   answer = client.answer("Who came?", "Ada came.")
   first, none = ("Ada", 0, 3, 0, 3, 7.5, 0.75, True), ("", 0, 0, 0, 0, -1.5)
-  assert answer == (*first, -3.5, (first, (*none, 0.25, False)), (first,))
+  n_best = (first, (*none, 0.25, False))
+  # None: an export that does not say yet whether the question was cut.
+  assert answer == (*first, -3.5, n_best, (first,), None)
+  assert client.answer(["Who came?"], ["Ada came."], 2) == [list(n_best)]
   assert client.answers("Who came?", "Ada came.") == [first]
   assert client.answers(["Who?"], [" "]) == [[]]
   path, headers, body = server.requests[0]
@@ -43,9 +46,15 @@ def test_a_bio_model_gives_a_list_of_spans(server):
   answers = client.answers(["Who came?"] * 2, [context, ""])
   assert answers == [[first, second], []]
   answer = client.answer("Who came?", context)  # the best score
-  assert answer == (*second, -3.5, (second, first), (first, second))
+  assert answer == (*second, -3.5, (second, first), (first, second), None)
   answer = client.answer("Who?", "")
   assert (answer.text, answer.is_answerable, answer.n_best) == ("", False, ())
+
+
+def test_a_question_whose_end_was_not_read_is_known(server):
+  row = output_row("Ada came.", [("Ada", 0.75)]) | {"question_truncated": True}
+  server.answer = lambda question, context: row
+  assert client_of(server).answer("Who?", "Ada came.").question_truncated
 
 
 def test_any_text_travels_unchanged_but_lone_surrogates(server):

@@ -1,13 +1,16 @@
 """The table of an answer: JSON and compared values, by hand."""
 
 from bert_span.answers.decoding.predictions import (
-  Answer,
+  FoundSpan,
   NBestEntry,
   Prediction,
 )
 from bert_span.extractors.columns import BIO_COLUMNS, SPAN_COLUMNS, TABLES
 
-_ADA, _BEN = Answer("Ada", 0, 3, 0.5, 0.25), Answer("Ben", 8, 11, 0.75, 0.5)
+_ADA, _BEN = (
+  FoundSpan("Ada", 0, 3, 0.5, 0.25),
+  FoundSpan("Ben", 8, 11, 0.75, 0.5),
+)
 
 
 def test_an_n_best_list_is_cut_and_no_answer_has_no_place():

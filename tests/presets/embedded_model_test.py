@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 
 import pytest
 
@@ -9,6 +10,7 @@ from bert_span.jobs import ask
 from bert_span.jobs.calibrate import calibrate
 from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets import huggingface, load_pretrained, span_config
+from bert_span.serving.assets_extra import training_run
 
 
 def test_missing_files_and_other_names(tmp_path, monkeypatch):
@@ -25,11 +27,20 @@ def test_missing_files_and_other_names(tmp_path, monkeypatch):
   assert found == "minilm_squad"
 
 
-def test_its_files_are_small_and_have_a_notice():
+def test_its_files_are_small_and_have_a_notice_and_a_card():
   folder = pathlib.Path(span_config.find_embedded_model("minilm_squad"))
   files = [path for path in folder.rglob("*") if path.is_file()]
   assert sum(path.stat().st_size for path in files) <= 45_000_000
   assert (folder.parent / "NOTICE").is_file()
+  # The scores that docs/results.md has, too; exports have it.
+  card = training_run(str(folder))["card"]
+  rows = [line for line in card if re.search(r"\d\d\.\d+ \|$", line)]
+  results = folder.parents[2] / "docs" / "results.md"
+  if results.exists():
+    figures = re.findall(r"\d\d\.\d+", results.read_text("utf-8"))
+    for row in rows:
+      assert {*re.findall(r"\d\d\.\d+", row)} <= {*figures}
+  assert len(rows) >= 5
 
 
 def test_jobs_take_its_name_and_do_not_calibrate_it(capsys):

@@ -113,6 +113,15 @@ def test_no_answer_is_shown_with_its_odds(ask, row):
   assert _all(browser, "mark") == []
 
 
+def test_a_question_whose_end_was_not_read_is_said(ask):
+  row = output_row("Ada came.", [("Ada", 0.75)])
+  browser = ask("Ada came.", {**row, "question_truncated": True})
+  assert "the end of the question was not read" in _text(browser, "facts")
+  assert "Null odds: the score" in browser.run(
+    "document.getElementById('meaning').textContent"
+  )
+
+
 def test_a_long_list_shows_its_first_entries_until_all_are_asked_for(ask):
   words = [f"w{i}" for i in range(7)]
   context = " ".join(words)

@@ -6,6 +6,7 @@ import itertools
 import json
 import signal
 import socket
+import threading
 import time
 
 import pytest
@@ -14,10 +15,12 @@ from programs import start_program
 from running_app import running_app
 from tiny_extractor import QUESTION, shared_model
 
+from bert_span.answers.decoding.options import StepOptions
 from bert_span.client import RetryOptions, SpanClient
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import local_server
 from bert_span.serving.options import ServerOptions
+from bert_span.serving.signatures import ServedModel
 
 _CONTEXT = "😀 The mill was built by Anna in 1895, near the river. " * 3
 _ROW = {"question": QUESTION, "context": _CONTEXT}
@@ -26,8 +29,8 @@ _PREDICT = "/v1/models/bert_span:predict"
 
 def _app(**options):
   served, extractor = served_model(SpanExtractor)
-  options = ServerOptions(**options)
-  return local_server.model_app(served, extractor.preprocessor.windows, options)
+  options, steps = ServerOptions(**options), local_server.StoppableSteps()
+  return local_server.model_app(served, extractor.preprocessor, options, steps)
 
 
 @pytest.fixture(scope="module")
@@ -203,12 +206,41 @@ def test_windows_cover_the_passage(port):
     assert one["charStart"] < other["charStart"] < one["charEnd"]
 
 
-def test_a_slow_model_ends_with_504():
-  served, _ = served_model(SpanExtractor)
-  options = ServerOptions(request_seconds=0.1)
-  app = local_server.model_app(served, lambda _: time.sleep(1), options)
+class _SlowSteps(local_server.StoppableSteps):
+  def __init__(self):
+    super().__init__()
+    self.ended = threading.Event()
+
+  def __call__(self, done, total):
+    time.sleep(0.1)
+    try:
+      super().__call__(done, total)
+    except TimeoutError:
+      self.ended.set()
+      raise
+
+
+def test_an_answer_that_takes_too_long_ends_with_504_and_is_not_finished():
+  _, extractor = served_model(SpanExtractor)
+  steps, options = _SlowSteps(), ServerOptions(request_seconds=0.5)
+  served = ServedModel(extractor, StepOptions(1), steps)
+  app = local_server.model_app(served, extractor.preprocessor, options, steps)
   with running_app(app) as port:
-    assert _request(port, "/windows", _ROW)[0] == 504
+    row = {"question": QUESTION, "context": _CONTEXT * 100}
+    assert _request(port, _PREDICT, {"instances": [row]})[0] == 504
+    # Else it would read hundreds of windows to their end.
+    assert steps.ended.wait(60)
+
+
+def test_a_question_whose_end_is_not_read_is_named(port, capsys):
+  long = "Who built the mill " * 5
+  body = {"instances": [_ROW, {**_ROW, "question": long}]}
+  status, reply = _request(port, _PREDICT, body)
+  is_cut = [row["question_truncated"] for row in reply["predictions"]]
+  assert (status, is_cut) == (200, [False, True])
+  error = capsys.readouterr().err
+  assert error.count("--max_query_length=8") == 1
+  assert "'Who built the mill Who" in error
 
 
 @pytest.mark.large
@@ -224,3 +256,12 @@ def test_the_page_answers_an_example(browser, port):
   browser.run("document.querySelectorAll('#window-list button')[1].click()")
   assert browser.run("document.querySelector('mark.window') !== null")
   assert browser.run("document.documentElement.scrollWidth") == 375
+  # An example that was changed is none.
+  pressed = "document.querySelectorAll('.chips [aria-pressed=true]').length"
+  assert browser.run(pressed) == 3  # topic, question, window
+  browser.run(
+    "document.getElementById('context')"
+    ".dispatchEvent(new Event('input', {bubbles: true}))"
+  )
+  marked = "document.querySelectorAll('#examples [aria-pressed=true]').length"
+  assert browser.run(marked) == 0

@@ -15,6 +15,16 @@ from bert_span.squad.example import SquadExample, question_pairs
 _ANSWER = ("char_start", "char_end", "score", "probability", "null_odds")
 
 
+class FoundSpan(NamedTuple):
+  """A span of a `Prediction`, see `Answer`."""
+
+  text: str
+  char_start: int
+  char_end: int
+  score: float
+  probability: float
+
+
 class Answer(NamedTuple):
   """An answer: `context[char_start:char_end]`; "" and 0, 0 for "no answer".
 
@@ -27,6 +37,12 @@ class Answer(NamedTuple):
   char_end: int
   score: float
   probability: float
+  null_odds: float  # the score of "no answer" less that of the best span
+
+  @property
+  def is_answerable(self):
+    """Whether it is a span and not "no answer"."""
+    return bool(self.text)
 
 
 class NBestEntry(NamedTuple):
@@ -54,14 +70,16 @@ class Prediction:
   null_odds: float
   # Best first. Of a span head the n-best list, with "no answer" among them; of
   # a B/I/O head its spans.
-  n_best: tuple[NBestEntry | Answer, ...]
+  n_best: tuple[NBestEntry | FoundSpan, ...]
   # In order of position, () for "no answer"; at most one of a span head.
-  spans: tuple[Answer, ...]
+  spans: tuple[FoundSpan, ...]
 
 
-def answer_of(entry):
-  """The `Answer` of a prediction or of one of its entries."""
-  return Answer(*(getattr(entry, name) for name in Answer._fields))
+def answer_of(prediction, entry=None):
+  """The `Answer` of a prediction, or of one of its entries."""
+  entry = entry or prediction
+  values = (getattr(entry, name) for name in FoundSpan._fields)
+  return Answer(*values, prediction.null_odds)
 
 
 def answer(predictions, options, question, context, n_best=1):
@@ -79,7 +97,7 @@ def answer(predictions, options, question, context, n_best=1):
   def best(prediction):
     if n_best == 1:
       return answer_of(prediction)
-    return [answer_of(entry) for entry in prediction.n_best[:n_best]]
+    return [answer_of(prediction, e) for e in prediction.n_best[:n_best]]
 
   return _ask(predictions, question, context, best)
 
@@ -88,7 +106,7 @@ def answers(predictions, question, context):
   """The answer to one question, or to several; see `Extractor.answers`."""
 
   def spans(prediction):
-    return list(map(answer_of, prediction.spans))
+    return [answer_of(prediction, span) for span in prediction.spans]
 
   return _ask(predictions, question, context, spans)
 
@@ -107,7 +125,7 @@ def _columns(table, entry_type):
 
 # The columns of a decoder that predictions are made of.
 PREDICTION_COLUMNS = _columns("n_best", NBestEntry)
-BIO_PREDICTION_COLUMNS = _columns("span", Answer)
+BIO_PREDICTION_COLUMNS = _columns("span", FoundSpan)
 
 
 def predictions_of(examples, outputs):
@@ -115,7 +133,7 @@ def predictions_of(examples, outputs):
   predictions = []
   for row in _rows(examples, outputs, PREDICTION_COLUMNS, NBestEntry):
     _, *answer, _, _ = row
-    spans = (Answer(*answer),) if answer[0] else ()
+    spans = (FoundSpan(*answer),) if answer[0] else ()
     predictions.append(Prediction(*row, spans))
   return predictions
 
@@ -123,7 +141,9 @@ def predictions_of(examples, outputs):
 def bio_predictions_of(examples, outputs):
   """As `predictions_of`, from BIO_PREDICTION_COLUMNS."""
   predictions = []
-  for *best, spans in _rows(examples, outputs, BIO_PREDICTION_COLUMNS, Answer):
+  for *best, spans in _rows(
+    examples, outputs, BIO_PREDICTION_COLUMNS, FoundSpan
+  ):
     n_best = tuple(sorted(spans, key=lambda span: -span.score))
     predictions.append(Prediction(*best, n_best, spans))
   return predictions
