@@ -107,6 +107,8 @@ setuptools.setup(
       "tensorboard",
       *("starlette", "uvicorn"),
       f"tensorflow-serving-api{_TENSORFLOW}",
+      # Its tokenizers; its models need torch, too.
+      "transformers>=5",
     ],
   },
   # Programs without an import name, see export/README.md.

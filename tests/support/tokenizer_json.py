@@ -41,12 +41,15 @@ _JSON = {
     "pre_tokenizer": {
       "type": "ByteLevel",
       "add_prefix_space": False,
+      "trim_offsets": True,
       "use_regex": True,
     },
     "post_processor": {
       "type": "RobertaProcessing",
       "cls": ["<s>", 0],
       "sep": ["</s>", 2],
+      "add_prefix_space": False,
+      "trim_offsets": True,
     },
     "model": {"type": "BPE", "dropout": None, "ignore_merges": False},
   },
