@@ -5,6 +5,7 @@ scheme (gs://, hdfs://, file://) goes through tf.io.gfile. etils.epath is no
 replacement: it has no hdfs:// and no file://.
 """
 
+import codecs
 import contextlib
 import hashlib
 import itertools
@@ -201,10 +202,14 @@ def _decode(path, content):
     raise ValueError(f"{path}: the file is empty. Write or download it again.")
   if content.startswith(b"\x1f\x8b"):
     raise ValueError(f"{path}: the file is gzip-compressed. Run gunzip on it.")
-  if b"\x00" in content:
+  zero = content.find(0)
+  if zero >= 0:
+    # A file without a byte order mark does not say which byte is first.
+    has_mark = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    encoding = "UTF-16" if has_mark else ("UTF-16BE", "UTF-16LE")[zero % 2]
     raise ValueError(
-      f"{path}: not UTF-8: a zero byte at offset {content.index(0)} bytes, as "
-      "in UTF-16. Convert it with iconv -f UTF-16 -t UTF-8."
+      f"{path}: not UTF-8: a zero byte at offset {zero} bytes, as in UTF-16. "
+      f"Convert it with iconv -f {encoding} -t UTF-8."
     )
   return decode_utf8(content, f"{path}:")
 

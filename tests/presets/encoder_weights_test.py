@@ -1,12 +1,16 @@
 """Reading the original's checkpoints into KerasHub's encoder."""
 
 import dataclasses
+import json
+import re
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from tiny_encoder import tiny_config
 
+from bert_span.modeling.architectures import ARCHITECTURES
+from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.encoder_weights import (
   load_tf1_checkpoint,
   original_weights,
@@ -119,6 +123,34 @@ def test_a_checkpoint_of_another_config_is_refused(load, tensors):
 def test_what_is_no_checkpoint_is_refused(path, message):
   with pytest.raises(ValueError, match=message):
     load_tf1_checkpoint(_CONFIG, path)
+
+
+def test_the_remedy_for_one_file_of_a_checkpoint_loads_it(
+  tmp_path, load, tensors
+):
+  load(tensors)
+  with pytest.raises(ValueError) as caught:
+    load_tf1_checkpoint(_CONFIG, f"{tmp_path}/bert_model.ckpt.index")
+  prefix = re.search(r"files: (\S+)\. Received", str(caught.value))[1]
+  assert load_tf1_checkpoint(_CONFIG, prefix).backbone
+
+
+def test_the_remedy_for_a_directory_of_the_original_loads_it(
+  tmp_path, load, tensors
+):
+  load(tensors)
+  keys = ARCHITECTURES["bert"].huggingface_keys.items()
+  config = {key: getattr(_CONFIG, name) for name, key in keys}
+  (tmp_path / "bert_config.json").write_text(json.dumps(config))
+  pieces = ["[UNK]", "[CLS]", "[SEP]", *map(str, range(100))]
+  rows = "\n".join(pieces[: _CONFIG.vocabulary_size])
+  (tmp_path / "vocab.txt").write_text(rows)
+  with pytest.raises(ValueError) as caught:
+    EncoderSource(preset=str(tmp_path)).load()
+  flags = dict(re.findall(r"--(\w+)=(\S+?),? ", str(caught.value)))
+  loaded = EncoderSource(**flags).load()
+  (table,) = (w for w in loaded.backbone.weights if "token" in w.path)
+  np.testing.assert_array_equal(table, tensors[_TABLE])
 
 
 def test_object_checkpoint_of_tensorflow_2_is_refused(tmp_path):

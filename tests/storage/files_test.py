@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import re
+import shutil
 import subprocess
 import sys
 
@@ -62,6 +64,25 @@ def test_a_file_without_a_json_object_is_named_with_its_fault(
   assert all(word in message for word in words)
   path.write_bytes(b"[" * 100 + b"]" * 100)
   assert files.read_json(path)
+
+
+@pytest.mark.skipif(not shutil.which("iconv"), reason="needs iconv")
+@pytest.mark.parametrize(
+  "encoding", ["latin1", "utf-16", "utf-16-le", "utf-16-be"]
+)
+def test_the_remedy_for_another_encoding_makes_the_file_readable(
+  tmp_path, encoding
+):
+  path, values = tmp_path / "file.json", {"data": "Zoë"}
+  path.write_bytes(json.dumps(values, ensure_ascii=False).encode(encoding))
+  with pytest.raises(ValueError) as caught:
+    files.read_json_object(path)
+  command = re.search(r"iconv -f \S+ -t UTF-8", str(caught.value))[0]
+  converted = subprocess.run(
+    [*command.split(), path], check=True, stdout=subprocess.PIPE
+  )
+  path.write_bytes(converted.stdout)
+  assert files.read_json_object(path) == values
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
