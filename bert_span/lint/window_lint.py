@@ -26,9 +26,13 @@ def lint_windows(linted, vocabulary, lower_case, settings):
   """
   examples = list(map(with_answer_to_learn, linted.examples))
   options = settings.window_options
-  preprocessor = SpanPreprocessor(vocabulary, lower_case, _WHOLE_PASSAGES)
+  preprocessor = SpanPreprocessor(vocabulary, lower_case, options)
   lengths, unknown_share = _measure(examples, preprocessor)
-  cut, _ = _measure(examples, SpanPreprocessor(vocabulary, lower_case, options))
+  # Answers that no window holds are measured in whole passages.
+  cut = (lengths["answer"] == 0) & [bool(e.answers) for e in examples]
+  whole = SpanPreprocessor(vocabulary, lower_case, _WHOLE_PASSAGES)
+  of_cut, _ = _measure([examples[i] for i in np.flatnonzero(cut)], whole)
+  lengths["answer"][cut] = of_cut["answer"]
   contexts = [example.context for example in examples]
   questions = [example.question for example in examples]
   tokens = preprocessor.tokenizer(list(map(encodable, questions)))
@@ -48,10 +52,8 @@ def lint_windows(linted, vocabulary, lower_case, settings):
 
   blank = is_empty & [bool(context.strip()) for context in contexts]
   add(FindingKind.NO_WINDOW, blank, contexts)
-  lost = ~is_empty & ~has_token & [bool(e.answers) for e in examples]
-  add(FindingKind.ANSWER_WITHOUT_TOKEN, lost, answers)
-  is_cut = has_token & (cut["answer"] == 0)
-  add(FindingKind.ANSWER_CUT, is_cut, answers, lengths["answer"])
+  add(FindingKind.ANSWER_WITHOUT_TOKEN, cut & ~has_token & ~is_empty, answers)
+  add(FindingKind.ANSWER_CUT, cut & has_token, answers, lengths["answer"])
   is_long = lengths["answer"] > settings.max_answer_length
   add(FindingKind.ANSWER_TOO_LONG, is_long, answers, lengths["answer"])
   is_long = question_lengths > options.max_query_length
@@ -67,7 +69,7 @@ def lint_windows(linted, vocabulary, lower_case, settings):
       passage=list(passages.values()),
       answer=lengths["answer"][has_token],
     ),
-    **summaries(windows_per_question=cut["windows"]),
+    **summaries(windows_per_question=lengths["windows"]),
   }
 
 
