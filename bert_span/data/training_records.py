@@ -97,7 +97,7 @@ def write_training_records(
   tf.io.gfile.makedirs(directory)
   paths = [os.path.join(directory, name) for name in names]
   counts = write_window_records(paths, labelled.windows, padded_length)
-  shards = zip(names, counts, strict=True)
+  shards = zip(names, counts, map(file_sha256, paths), strict=True)
   manifest = {
     "made_with": fingerprint,
     "made_of": source,
@@ -105,7 +105,10 @@ def write_training_records(
     "num_examples": labelled.num_examples,
     "num_windows": sum(counts),
     "left_out": labelled.skipped._asdict(),
-    "shards": [{"file": name, "records": count} for name, count in shards],
+    "shards": [
+      {"file": name, "records": count, "sha256": sha256}
+      for name, count, sha256 in shards
+    ],
   }
   # Other shards may be those of a process that is writing now.
   replaced = set()
@@ -146,6 +149,13 @@ class TrainingRecords:
     paths = [os.path.join(self._directory, shard["file"]) for shard in shards]
     counts = [shard["records"] for shard in shards]
     windows = read_window_records(paths, counts, preprocessor)
+    for path, shard in zip(paths, shards, strict=True):
+      # Manifests of earlier versions have no hash.
+      if shard.get("sha256") not in (None, file_sha256(path)):
+        raise ValueError(
+          f"{path} is not the file that was written: its SHA-256 is another. "
+          f"Copy the shards again, or w{_WRITE_AGAIN[1:]}."
+        )
     skipped = Skipped(skipped["num_answerless"], skipped["without_token"])
     return LabelledWindows(windows, self._manifest["num_examples"], skipped)
 
@@ -268,6 +278,7 @@ def _read_manifest(directory):
     for index, shard in errors.objects(shards, "shard", "manifest"):
       place = f"shard {index}"
       errors.required(shard, "records", int, place)
+      errors.optional(shard, "sha256", str, place, None)
       file = errors.required(shard, "file", str, place)
       # A path could lead out of the folder, and old shards are deleted.
       if file is not None and not _SHARD_NAME.fullmatch(file):

@@ -134,7 +134,8 @@ def _duplicate_questions(linted):
 def repair_squad_file(linted, output_file, log_file):
   """Writes a repaired copy of a `LintedFile` and a log; returns the changes.
 
-  ValueError if the file is in MultiSpanQA's format, or would be replaced.
+  ValueError if the file is in MultiSpanQA's format, or if it or another
+  file than such a copy would be replaced.
   """
   for path in (output_file, log_file):
     if os.path.realpath(path) == os.path.realpath(linted.path):
@@ -144,8 +145,15 @@ def repair_squad_file(linted, output_file, log_file):
     repaired, changes = repair_squad_text(text, linted.findings)
   except ValueError as error:
     raise ValueError(f"{linted.path}: {error}") from error
+  content = repaired.encode("utf-8")
+  # Its repairs may have been gone over by hand since.
+  if os.path.isfile(output_file) and read_bytes(output_file) != content:
+    raise ValueError(
+      f"{output_file} exists and is another file than --fix would write. "
+      "Remove it, or give another --output_file."
+    )
   with open_atomically(output_file, binary=True) as file:
-    file.write(repaired.encode("utf-8"))
+    file.write(content)
   # The log of an earlier repair stays when nothing is left to repair.
   if changes or not os.path.exists(log_file):
     write_lines(log_file, map(json.dumps, changes))

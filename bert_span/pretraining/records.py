@@ -73,7 +73,15 @@ class RecordBatches:
         f"{paths[counts.index(None)]} has no count of its records beside it "
         f"({_COUNT_ENDING}), so a file that was cut off is not noticed."
       )
-    if not sum([self._check_first_record(path) for path in paths]):
+    paths_of = {}  # of first records
+    for path in paths:
+      first = self._first_record(path)
+      if first is not None and paths_of.setdefault(first, path) != path:
+        raise ValueError(
+          f"{path} begins with the record of {paths_of[first]}: one is a copy "
+          f"of the other. Leave one out, or w{_WRITE_AGAIN[1:]}"
+        )
+    if not paths_of:
       raise ValueError(f"There are no records in {', '.join(paths[:3])}.")
 
   def dataset(self, first_step):
@@ -144,15 +152,15 @@ class RecordBatches:
     # TPUs know int32 only.
     return {k: tf.cast(parsed[_feature(k)], tf.int32) for k in self._lengths}
 
-  def _check_first_record(self, path):
-    """Refuses records of another kind; returns whether there is a record."""
+  def _first_record(self, path):
+    """The first record, if any, in bytes; refuses those of another kind."""
     records = serialized_records(tf.data.Dataset.from_tensors(path)).take(1)
     try:
       serialized = next(records.as_numpy_iterator(), None)
     except tf.errors.DataLossError as error:
       raise self.cause_of(error) from error
     if serialized is None:
-      return False
+      return None
     features = tf.train.Example.FromString(serialized).features.feature
     if "questions" in features:
       raise ValueError(
@@ -171,7 +179,7 @@ class RecordBatches:
           f"{path} was written with {flag}={length}, not {expected}. Give the "
           "same number."
         )
-    return True
+    return serialized
 
 
 def _feature(key):

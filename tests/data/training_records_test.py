@@ -2,6 +2,7 @@
 
 import functools
 import json
+import shutil
 from unittest import mock
 
 import numpy as np
@@ -125,6 +126,26 @@ def test_records_of_other_questions_are_refused(tmp_path, capsys):
   records = TrainingRecords(folder)
   assert "--train_file" in capsys.readouterr().err
   assert records.read(_fingerprint(), SpanPreprocessor).num_examples == 3
+
+
+def test_a_shard_that_was_copied_over_another_is_refused(tmp_path):
+  _write(tmp_path, num_shards=30)
+  manifest = json.loads((tmp_path / MANIFEST_FILE).read_text())
+  first, second = manifest["shards"][:2]
+  assert first["records"] == second["records"] == 1
+  shutil.copyfile(tmp_path / first["file"], tmp_path / second["file"])
+  with pytest.raises(ValueError, match=rf"{second['file']}.*SHA-256"):
+    _read(tmp_path)
+
+
+def test_a_manifest_without_hashes_is_read(tmp_path):
+  _write(tmp_path, num_shards=2)
+  path = tmp_path / MANIFEST_FILE
+  manifest = json.loads(path.read_text())
+  for shard in manifest["shards"]:
+    del shard["sha256"]
+  path.write_text(json.dumps(manifest))
+  assert _read(tmp_path).windows.digest() == _made()[1].windows.digest()
 
 
 def test_a_new_set_replaces_the_old_one_unless_it_is_interrupted(

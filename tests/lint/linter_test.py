@@ -189,7 +189,19 @@ def test_only_the_wrong_numbers_are_replaced_and_a_copy_is_logged(
   before, after = (
     "\ufeff" + text.replace("\n", "\r\n") for text in (_TEXT, _REPAIRED)
   )
-  assert repair(before) == (after, _CHANGES)
+  assert repair(before, "c.json") == (after, _CHANGES)
+
+
+def test_a_copy_that_was_corrected_by_hand_is_not_replaced(repair, tmp_path):
+  repair(_TEXT)
+  corrected = _REPAIRED.replace("Zoë", "Zoé")
+  assert corrected != _REPAIRED
+  (tmp_path / "b.json").write_bytes(corrected.encode())
+  with pytest.raises(ValueError, match=r"b\.json exists.*--output_file"):
+    repair(_TEXT)
+  assert (tmp_path / "b.json").read_bytes() == corrected.encode()
+  # The remedy.
+  assert repair(_TEXT, "c.json") == (_REPAIRED, _CHANGES)
 
 
 def test_what_is_not_repaired_is_refused(repair, tmp_path):

@@ -137,6 +137,13 @@ def test_a_damaged_file_is_named(paths, tmp_path, damage):
     assert "damaged.tfrecord" in str(batches.cause_of(raised.value))
 
 
+def test_a_file_that_was_copied_over_another_is_refused(paths, tmp_path):
+  copy = str(tmp_path / "c.tfrecord")
+  shutil.copy(paths[0], copy)
+  with pytest.raises(ValueError, match=r"c\.tfrecord begins.*a\.tfrecord"):
+    batches_of([*paths, copy])
+
+
 def test_records_without_a_count_are_read_with_a_note(paths, tmp_path, capsys):
   path = shutil.copy(paths[0], tmp_path)
   assert len(rows_of_tensors(batches_of([path]))) > 5
