@@ -316,7 +316,7 @@ class Extractor(PresetModel):
     return copy
 
 
-def extractor_class(name):
+def extractor_class(name, source="--head or span_config.json"):
   """The class of the head of a name, as --head and span_config.json have it."""
   # Defines the classes of this package, which import this module.
   from bert_span.extractors import bio_extractor  # noqa: F401
@@ -324,9 +324,9 @@ def extractor_class(name):
   classes = extractor_classes()
   if name not in classes:
     raise ValueError(
-      f"The head {name!r} is not known to this version of bert_span, which has "
-      f"{' and '.join(map(repr, classes))}. Update bert_span, or import the "
-      "class of the extractor that the model was trained with."
+      f"{source}: the head {name!r} is not known to this version of bert_span, "
+      f"which has {' and '.join(map(repr, classes))}. Update bert_span, or "
+      "import the class of the extractor that the model was trained with."
     )
   return classes[name]
 

@@ -6,6 +6,7 @@ from bert_span.options.fields import CheckedOptions, option
 
 # [CLS] question [SEP] window [SEP]; RoBERTa has one more separator.
 NUM_SPECIAL_TOKENS = 3
+MAX_WINDOW = 1_000_000  # WordPieces: memory is taken for them.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,7 +17,7 @@ class WindowOptions(CheckedOptions):
     384,
     "Length of a window in WordPieces, question and special tokens included.",
     minimum=NUM_SPECIAL_TOKENS + 1,
-    maximum=1_000_000,
+    maximum=MAX_WINDOW,
   )
   # Other libraries call the overlap "stride"; this is the step.
   doc_stride: int = option(

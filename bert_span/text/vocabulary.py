@@ -90,13 +90,18 @@ def _byte_pairs_of_json(values, path):
 
 def _byte_pairs(ids, merges, path):
   """`BytePairs` of a dict from token to id and of merges, both checked."""
+  check_merges(merges, path)
+  return BytePairs(_by_id(ids, path), merges)
+
+
+def check_merges(merges, path):
+  """Raises ValueError unless each merge of a list is two tokens."""
   for merge in merges:
-    if not re.fullmatch("[^ ]+ [^ ]+", merge):
+    if not (isinstance(merge, str) and re.fullmatch("[^ ]+ [^ ]+", merge)):
       raise ValueError(
         f"{path}: a merge must be two tokens with a space between them. "
         f"Received: {merge!r:.80}. Use the merges that belong to the model."
       )
-  return BytePairs(_by_id(ids, path), merges)
 
 
 def _by_id(ids, path):

@@ -12,8 +12,12 @@ import zipfile
 
 from tensorflow.lite.tools import flatbuffer_utils
 
+from bert_span.options.fields import INT32_MAX
 from bert_span.presets import span_config
-from bert_span.storage.json_fields import is_kind
+from bert_span.storage.files import decode_utf8
+from bert_span.storage.json_fields import FieldErrors
+from bert_span.text.options import MAX_WINDOW
+from bert_span.text.vocabulary import check_merges
 
 VOCABULARY_FILE = "vocab.txt"
 # A constant date, so that equal models give equal files.
@@ -22,8 +26,15 @@ _MAX_FILE_BYTES = 1 << 26  # of a vocabulary
 # Ops of a model whose weights are not in the file.
 _VARIABLE_OPS = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
 _CUSTOM = "CUSTOM:"
-# What span_config.json says about the file itself, in "tflite".
-_FILE_FIELDS = {"max_length": int, "model_bytes": int, "model_sha256": str}
+# What span_config.json says about the file itself, in "tflite", and the greatest
+# values of integers.
+_FILE_FIELDS = {
+  "max_length": int,
+  "model_bytes": int,
+  "model_sha256": str,
+  "dynamic_length": bool,
+}
+_MAXIMA = {"max_length": MAX_WINDOW, "model_bytes": INT32_MAX}
 _EXPORT_AGAIN = "Export the model again with export.export_tflite."
 
 # From the bytes of a TFLite file to a `ModelT`, and back.
@@ -130,22 +141,35 @@ def read_span_config(path):
       "opens such files, this version does not. Export the model again with "
       "export.export_tflite, which has no such flag now."
     )
-  wrong = [
-    field
-    for field, kind in _FILE_FIELDS.items()
-    if not is_kind(about_file.get(field), kind)
-  ]
-  if wrong:
-    raise ValueError(
-      f'{name}: {", ".join(wrong)} of "tflite" missing or of another type. '
-      f"{_EXPORT_AGAIN}"
-    )
+  errors, place = FieldErrors(name), "tflite"
+  for field, kind in _FILE_FIELDS.items():
+    value = errors.required(about_file, field, kind, place)
+    most = _MAXIMA.get(field)
+    if value is not None and most and not 1 <= value <= most:
+      errors.add(
+        place, f"{field} must be from 1 to {most:,}, received {value}."
+      )
+  errors.optional(about_file, "vocabulary_sha256", str, place, None)
+  merges = errors.optional(about_file, "merges", list, place, [])
+  try:
+    errors.raise_if_any()
+    check_merges(merges, f"{name}, merges")
+  except ValueError as error:
+    raise ValueError(f"{error} {_EXPORT_AGAIN}") from error
   return config
 
 
 def read_vocabulary(path):
-  """Reads the vocabulary of a TFLite file of this package, a list of tokens."""
-  text = read_files(path)[VOCABULARY_FILE].decode("utf-8")
+  """The list of tokens in a TFLite file; ValueError if they were changed."""
+  content = read_files(path)[VOCABULARY_FILE]
+  # Files of earlier versions have no hash of it.
+  sha256 = read_span_config(path)["tflite"].get("vocabulary_sha256")
+  if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+    raise ValueError(
+      f"{path} is damaged: its {VOCABULARY_FILE} is not the exported one. Copy "
+      f"the file again. {_EXPORT_AGAIN}"
+    )
+  text = decode_utf8(content, f"{path}, {VOCABULARY_FILE}:", "utf-8")
   return text.removesuffix("\n").split("\n")
 
 
@@ -156,7 +180,10 @@ def fingerprint(content):
 
 
 def check_unchanged(path, config):
-  """Raises ValueError if the model is not the one of its `read_span_config`."""
+  """Raises ValueError if the model is not the one of its `read_span_config`.
+
+  Returns the bytes of the model.
+  """
   # Runtimes do not check the file: a damaged one would end the process.
   written = config["tflite"]
   with open(path, "rb") as file:
@@ -166,3 +193,31 @@ def check_unchanged(path, config):
       f"{path} is damaged: its model is not the exported one. Copy the file "
       f"again. {_EXPORT_AGAIN}"
     )
+  return content
+
+
+def check_tables(path, content, vocabulary, max_length):
+  """Raises ValueError if a model lacks embeddings of tokens or positions."""
+  model = parse(content)
+  graph = model.subgraphs[0]
+  (ids,) = (i for i in graph.inputs if graph.tensors[i].name == b"ids")
+  tables = {"GATHER": [], "STRIDED_SLICE": []}
+  for operator in graph.operators:
+    name = flatbuffer_utils.opcode_to_name(model, operator.opcodeIndex)
+    if (
+      name == "STRIDED_SLICE" or name == "GATHER" and operator.inputs[1] == ids
+    ):
+      shape = graph.tensors[operator.inputs[0]].shape
+      tables[name] += [tuple(shape)] if len(shape) == 2 else []
+  ((rows, width), *_) = tables["GATHER"]
+  # Of windows of any length, which read only the positions that they have.
+  positions = [n for n, size in tables["STRIDED_SLICE"] if size == width]
+  for field, needed, given in (
+    (VOCABULARY_FILE, len(vocabulary), rows),
+    ("max_length", max_length, min(positions, default=max_length)),
+  ):
+    if needed > given:
+      raise ValueError(
+        f"{path}: {field} must be at most {given}, as the embeddings of the "
+        f"model are. Received: {needed}. {_EXPORT_AGAIN}"
+      )

@@ -16,6 +16,7 @@ but flatbuffers is needed. Tables are tuples of their first fields:
     AssociatedFile      name, description, type
 """
 
+import hashlib
 import json
 
 import flatbuffers
@@ -57,10 +58,14 @@ def with_metadata(content, info, vocabulary, config, logits_guide):
   model.buffers.append(data)
   model.metadata = [*(model.metadata or []), entry]
   packed = tflite_file.pack(model)
-  about_file = {**config["tflite"], **tflite_file.fingerprint(packed)}
-  lines = "".join(f"{token}\n" for token in vocabulary)
+  lines = "".join(f"{token}\n" for token in vocabulary).encode("utf-8")
+  about_file = {
+    **config["tflite"],
+    **tflite_file.fingerprint(packed),
+    "vocabulary_sha256": hashlib.sha256(lines).hexdigest(),
+  }
   files = {
-    tflite_file.VOCABULARY_FILE: lines.encode("utf-8"),
+    tflite_file.VOCABULARY_FILE: lines,
     CONFIG_FILE: json.dumps(
       {**config, "tflite": about_file}, indent=2
     ).encode(),

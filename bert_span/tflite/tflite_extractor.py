@@ -54,16 +54,23 @@ class TFLiteSpanExtractor:
     self, path, window_options=None, decoder_options=None, num_threads=None
   ):
     config = tflite_file.read_span_config(path)
-    tflite_file.check_unchanged(path, config)
-    kind = extractor_class(config["head"])
+    content = tflite_file.check_unchanged(path, config)
+    kind = extractor_class(config["head"], path)
     self.columns = kind.columns
     self.no_answer_reason = kind.no_answer_reason
     self.window_options = window_options or WindowOptions(**config["window"])
     self.decoder_options = decoder_options or options_from_json(
       kind.decoder_class.options_type, config["decoder"], f"{path}, decoder"
     )
-    max_length = config["tflite"]["max_length"]
-    self.runner = TFLiteRunner(path, num_threads, max_length)
+    about_file = config["tflite"]
+    self.runner = TFLiteRunner(path, num_threads, about_file["max_length"])
+    given = self.runner.max_length, self.runner.is_dynamic
+    if given != (about_file["max_length"], about_file["dynamic_length"]):
+      raise ValueError(
+        f"{path}: max_length and dynamic_length must be {given}, those of the "
+        f"model. Received: {about_file['max_length']}, "
+        f"{about_file['dynamic_length']}. Export the model again."
+      )
     max_seq_length = self.window_options.max_seq_length
     if max_seq_length > self.runner.max_length:
       raise ValueError(
@@ -71,12 +78,19 @@ class TFLiteSpanExtractor:
         f"longest window of the file. Received: {max_seq_length}."
       )
     vocabulary = tflite_file.read_vocabulary(path)
-    merges = config["tflite"].get("merges")
-    self.preprocessor = kind.preprocessor_class(
-      BytePairs(vocabulary, merges) if merges else vocabulary,
-      config["do_lower_case"],
-      self.window_options,
-    )
+    max_length = about_file["max_length"]
+    tflite_file.check_tables(path, content, vocabulary, max_length)
+    merges = about_file.get("merges")
+    try:
+      self.preprocessor = kind.preprocessor_class(
+        BytePairs(vocabulary, merges) if merges else vocabulary,
+        config["do_lower_case"],
+        self.window_options,
+      )
+    except ValueError as error:
+      raise ValueError(
+        f"{path}, {tflite_file.VOCABULARY_FILE}: {error}"
+      ) from error
     self._logit_shapes = kind.logits
     self._decoder = WindowDecoder(kind, self.decoder_options)
     # Traced once, not in every call.
@@ -136,13 +150,13 @@ class TFLiteRunner:
     self.signature = make_interpreter(path, num_threads).get_signature_runner()
     ids = self.signature.get_input_details()["ids"]
     length = int(ids["shape_signature"][1])
-    self._is_dynamic = length == -1
-    self.max_length = max_length if self._is_dynamic else length
+    self.is_dynamic = length == -1
+    self.max_length = max_length if self.is_dynamic else length
 
   def __call__(self, input_ids, input_mask, segment_ids):
     """The logits by name, float32 [seq_length, ..], of int32 [seq_length]."""
     seq_length, length = len(input_ids), self.max_length
-    if self._is_dynamic:
+    if self.is_dynamic:
       multiple = -(-max(1, seq_length) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
       length = min(multiple, length)
     padded = np.zeros([len(INPUT_NAMES), 1, length], np.int32)

@@ -13,7 +13,7 @@ const UTILS = "@litertjs/wasm-utils";
  *     wasm-utils/, as node_modules/@litertjs does; ends with "/".
  * @param {"wasm"|"webgpu"} accelerator WebGPU needs a browser with JSPI, by which
  *     WebAssembly waits for promises.
- * @return {Promise<function(Uint8Array):
+ * @return {Promise<function(Uint8Array, number):
  *     Promise<import("./span_extractor.js").Runner>>} for SpanExtractor.load.
  */
 export async function loadRuntime(packages, accelerator = "wasm") {
@@ -31,11 +31,17 @@ export async function loadRuntime(packages, accelerator = "wasm") {
   // Else the WebAssembly is looked for beside the worker.
   self.Module = {locateFile: (name) => folder + name};
   await litert.loadLiteRt(folder, {jspi: accelerator === "webgpu"});
-  return (model) => compile(litert, model, accelerator);
+  return (model, length) => compile(litert, model, length, accelerator);
 }
 
-async function compile(litert, bytes, accelerator) {
+async function compile(litert, bytes, length, accelerator) {
   const model = await litert.loadAndCompile(bytes, {accelerator});
+  for (const {shape} of model.getInputDetails()) {
+    if (shape[1] !== length) {
+      throw new Error(`span_config.json: tflite.max_length must be ${shape[1]}, ` +
+        `as the model has it. Received: ${length}. Export the file again.`);
+    }
+  }
   return async (ids, mask, segmentIds) => {
     const shape = [1, ids.length];
     const inputs = {

@@ -46,13 +46,14 @@ import {makeWindows} from "./windows.js";
 export class SpanExtractor {
   /**
    * @param {ArrayBuffer} buffer the .tflite file.
-   * @param {function(Uint8Array): Promise<Runner>} compile makes a runner of
-   *     the model, see litert.js.
+   * @param {function(Uint8Array, number): Promise<Runner>} compile makes a
+   *     runner of the model with windows of a length, see litert.js.
    * @return {Promise<SpanExtractor>}
    */
   static async load(buffer, compile) {
     const {model, vocabulary, config} = await readTfliteFile(buffer);
-    return new SpanExtractor(vocabulary, config, await compile(model));
+    const run = await compile(model, config.tflite.max_length);
+    return new SpanExtractor(vocabulary, config, run);
   }
 
   /**

@@ -5,6 +5,45 @@ const DIRECTORY_ENTRY = 0x02014b50;
 const END_LENGTH = 22;
 const VOCABULARY = "vocab.txt";
 const CONFIG = "span_config.json";
+const DAMAGED = "The file is damaged: copy or export it again.";
+const MAX_WINDOW = 1e6;  // Memory is taken for so many WordPieces.
+
+// What a field of span_config.json must be, in words and as a test.
+const isNumber = (value) => Number.isFinite(value);
+const NUMBER = ["a number", isNumber];
+const BOOLEAN = ["true or false", (value) => typeof value === "boolean"];
+const oneOf = (...values) =>
+  [values.join(" or "), (value) => values.includes(value)];
+const integer = (least, most = 2 ** 31 - 1) => [
+  `an integer from ${least} to ${most}`,
+  (value) => Number.isInteger(value) && value >= least && value <= most,
+];
+const FIELDS = {
+  "format": oneOf(1),
+  "head": oneOf("span"),
+  "do_lower_case": BOOLEAN,
+  "window.max_seq_length": integer(4, MAX_WINDOW),
+  "window.doc_stride": integer(1),
+  "window.max_query_length": integer(0),
+  "decoder.n_best_size": integer(1, 10_000),
+  "decoder.max_answer_length": integer(1),
+  "decoder.version_2_with_negative": BOOLEAN,
+  "decoder.null_score_diff_threshold": NUMBER,
+  "decoder.span_score": oneOf("logit_sum", "mean_probability"),
+  "decoder.temperature": [
+    "null or above 0", (value) => value === null || isNumber(value) && value > 0],
+  // Files of earlier versions have none.
+  "decoder.log_odds_shift": [
+    "a number", (value) => value === undefined || isNumber(value)],
+  "tflite.max_length": integer(1, MAX_WINDOW),
+  "tflite.model_bytes": integer(1),
+  "tflite.model_sha256": ["a string", (value) => typeof value === "string"],
+  // Files of earlier versions have none.
+  "tflite.vocabulary_sha256": ["a string",
+    (value) => value === undefined || typeof value === "string"],
+  "tflite.with_tokenizer": BOOLEAN,
+  "tflite.dynamic_length": BOOLEAN,
+};
 
 /**
  * A model with all that text and answers need.
@@ -29,13 +68,17 @@ export async function readTfliteFile(buffer) {
   }
   const text = (name) =>
     new TextDecoder("utf-8", {fatal: true}).decode(files.get(name));
-  const config = JSON.parse(text(CONFIG));
-  const {model_bytes: size, model_sha256: sha256} = config.tflite;
-  const model = new Uint8Array(buffer, 0, size);
-  if (await sha256Of(model) !== sha256) {
-    throw new Error("The file is damaged: copy or export it again.");
+  const config = parseConfig(text(CONFIG));
+  const {
+    model_bytes: size,
+    model_sha256: sha256,
+    vocabulary_sha256: vocabularyHash,
+  } = config.tflite;
+  const model = new Uint8Array(buffer).subarray(0, size);
+  if (await sha256Of(model) !== sha256 || vocabularyHash !== undefined &&
+      await sha256Of(files.get(VOCABULARY)) !== vocabularyHash) {
+    throw new Error(DAMAGED);
   }
-  if (config.head !== "span") throw new Error("A span head is needed.");
   if (config.tflite.with_tokenizer) {  // of bert_span 0.1.0
     throw new Error("The file contains its tokenizer: export it again.");
   }
@@ -45,6 +88,31 @@ export async function readTfliteFile(buffer) {
   }
   const vocabulary = text(VOCABULARY).replace(/\n$/, "").split("\n");
   return {model, vocabulary, config};
+}
+
+/** The object in span_config.json, each field of it checked. */
+function parseConfig(text) {
+  let config;
+  try {
+    config = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${CONFIG} is damaged (${error.message}): export it again.`);
+  }
+  for (const [path, [rule, test]] of Object.entries(FIELDS)) {
+    const value = path.split(".").reduce((part, name) => part?.[name], config);
+    if (!test(value)) {
+      throw new Error(`${CONFIG}: ${path} must be ${rule}. ` +
+        `Received: ${JSON.stringify(value)}. Export the file again.`);
+    }
+  }
+  const {max_seq_length: length, max_query_length: question} = config.window;
+  const longest = config.tflite.max_length;
+  if (length <= question + 3 || length > longest) {
+    throw new Error(`${CONFIG}: window.max_seq_length must exceed ` +
+      `max_query_length + 3 (${question + 3}) and be at most tflite.max_length ` +
+      `(${longest}). Received: ${length}. Export the file again.`);
+  }
+  return config;
 }
 
 /**
@@ -73,10 +141,23 @@ function readArchive(bytes) {
     if (data + size > end) throw damaged;
     const name = new TextDecoder().decode(
       bytes.subarray(at + 46, at + 46 + lengths[0]));
-    files.set(name, bytes.subarray(data, data + size));
+    const content = bytes.subarray(data, data + size);
+    if (crc32Of(content) !== view.getUint32(at + 16, true)) {
+      throw new Error(DAMAGED);
+    }
+    files.set(name, content);
     at += 46 + lengths[0] + lengths[1] + lengths[2];
   }
   return files;
+}
+
+function crc32Of(bytes) {
+  let crc = ~0;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let i = 0; i < 8; i += 1) crc = crc >>> 1 ^ (crc & 1 && 0xedb88320);
+  }
+  return ~crc >>> 0;
 }
 
 async function sha256Of(bytes) {

@@ -46,8 +46,12 @@ export class WordPieceTokenizer {
    */
   constructor(vocabulary, doLowerCase) {
     this.ids = new Map();
-    // Of a token that is listed twice the last id counts, as in run_squad.
-    vocabulary.forEach((token, id) => this.ids.set(token, id));
+    vocabulary.forEach((token, id) => {
+      if (this.ids.has(token)) {
+        throw new Error(`vocab.txt has a token twice: ${token}`);
+      }
+      this.ids.set(token, id);
+    });
     for (const token of ["[CLS]", "[SEP]", UNKNOWN]) {
       if (!this.ids.has(token)) {
         throw new Error(`vocab.txt has no ${token}: use that of a BERT model.`);

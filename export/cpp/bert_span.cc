@@ -72,6 +72,8 @@ LiteRtStatus LiteRtCreateCompiledModel(LiteRtEnvironment, LiteRtModel,
 void LiteRtDestroyCompiledModel(LiteRtCompiledModel);
 LiteRtStatus LiteRtCompiledModelResizeInputTensor(LiteRtCompiledModel, size_t,
                                                   size_t, const int*, size_t);
+LiteRtStatus LiteRtGetCompiledModelInputTensorLayout(LiteRtCompiledModel, size_t,
+                                                     size_t, LiteRtLayout*);
 LiteRtStatus LiteRtGetCompiledModelOutputTensorLayouts(LiteRtCompiledModel,
                                                        size_t, size_t,
                                                        LiteRtLayout*, bool);
@@ -92,6 +94,7 @@ constexpr char32_t kReplacementCharacter = 0xFFFD;
 constexpr char32_t kCapitalSigma = 0x3A3, kFinalSigma = 0x3C2;
 constexpr size_t kMaxWordCharacters = 200;
 constexpr size_t kSpecialTokens = 3;  // [CLS] question [SEP] passage [SEP]
+constexpr size_t kMaxWindow = 1000000;
 // null_odds where no span is possible.
 constexpr double kNoSpanNullOdds = 1e6;
 // The runtime plans its memory once for each length: few lengths.
@@ -162,7 +165,8 @@ std::map<std::string, std::string_view> ReadArchive(std::string_view bytes) {
 }
 
 // The values of a JSON object by their path: {"a": {"b": 1}} is "a.b": "1".
-// Strings lose their quotes; escapes, which no option has, stay as they are.
+// Strings keep their quotes; escapes, which no option has, stay as they are. Of
+// lists and objects the first character is kept.
 class JsonValues {
  public:
   explicit JsonValues(std::string_view text) : rest_(text) {
@@ -170,42 +174,60 @@ class JsonValues {
     if (Next() != '\0') Fail();
   }
 
-  const std::string& Text(const std::string& path) const {
-    const auto found = values_.find(path);
-    if (found == values_.end()) {
-      throw Error("span_config.json has no " + path + ": export again");
-    }
-    return found->second;
-  }
-
   bool Has(const std::string& path) const { return values_.count(path) > 0; }
 
-  bool IsTrue(const std::string& path) const { return Text(path) == "true"; }
+  bool IsNull(const std::string& path) const { return Value(path) == "null"; }
+
+  std::string Text(const std::string& path) const {
+    const std::string& value = Value(path);
+    if (value[0] != '"') throw Wrong(path, "a string");
+    return value.substr(1, value.size() - 2);
+  }
+
+  bool IsTrue(const std::string& path) const {
+    const std::string& value = Value(path);
+    if (value != "true" && value != "false") throw Wrong(path, "true or false");
+    return value == "true";
+  }
 
   double Number(const std::string& path) const {
-    std::istringstream stream(Text(path));
+    std::istringstream stream(Value(path));
     stream.imbue(std::locale::classic());
     double number;
-    if (!(stream >> number) || !stream.eof()) {
-      throw Error("span_config.json: " + path + " is no number: " + Text(path));
-    }
+    if (!(stream >> number) || !stream.eof()) throw Wrong(path, "a number");
     return number;
   }
 
-  size_t Count(const std::string& path, size_t least) const {
+  size_t Count(const std::string& path, size_t least,
+               size_t most = std::numeric_limits<int32_t>::max()) const {
     const double number = Number(path);
-    if (!(number >= static_cast<double>(least) && number < 0x1p31) ||
+    if (!(number >= static_cast<double>(least) &&
+          number <= static_cast<double>(most)) ||
         number != std::floor(number)) {
-      throw Error("span_config.json: " + path +
-                  " must be an integer of at least " + std::to_string(least) +
-                  ". Received: " + Text(path));
+      throw Wrong(path, "an integer from " + std::to_string(least) + " to " +
+                            std::to_string(most));
     }
     return static_cast<size_t>(number);
+  }
+
+  // The error about a value that breaks a rule.
+  std::runtime_error Wrong(const std::string& path,
+                           const std::string& rule) const {
+    return Error("span_config.json: " + path + " must be " + rule +
+                 ". Received: " + Value(path) + ". Export the file again");
   }
 
  private:
   [[noreturn]] static void Fail() {
     throw Error("span_config.json is damaged: export the file again");
+  }
+
+  const std::string& Value(const std::string& path) const {
+    const auto found = values_.find(path);
+    if (found == values_.end()) {
+      throw Error("span_config.json has no " + path + ": export again");
+    }
+    return found->second;
   }
 
   // The next character that is no white space; 0 at the end.
@@ -244,14 +266,15 @@ class JsonValues {
     if (depth > kMaxDepth) Fail();
     const char first = Next();
     if (first == '"') {
-      values_[path] = TakeString();
+      values_[path] = '"' + TakeString() + '"';
     } else if (Take('{') || Take('[')) {
+      values_[path] = first;
       const char close = first == '{' ? '}' : ']';
       if (Take(close)) return;
       do {
-        std::string name = path;
+        std::string name = path + "[]";
         if (first == '{') {
-          name += (path.empty() ? "" : ".") + TakeString();
+          name = path + (path.empty() ? "" : ".") + TakeString();
           if (!Take(':')) Fail();
         }
         ReadValue(name, depth + 1);
@@ -655,14 +678,14 @@ class Windows {
 
 struct DecoderOptions {
   explicit DecoderOptions(const JsonValues& config)
-      : n_best_size(config.Count("decoder.n_best_size", 1)),
+      : n_best_size(config.Count("decoder.n_best_size", 1, 10000)),
         max_answer_length(config.Count("decoder.max_answer_length", 1)),
         version_2_with_negative(
             config.IsTrue("decoder.version_2_with_negative")),
         null_score_diff_threshold(
             config.Number("decoder.null_score_diff_threshold")),
         is_logit_sum(config.Text("decoder.span_score") == "logit_sum"),
-        has_temperature(config.Text("decoder.temperature") != "null"),
+        has_temperature(!config.IsNull("decoder.temperature")),
         temperature(has_temperature ? config.Number("decoder.temperature")
                                     : 1),
         // Files of earlier versions have none.
@@ -671,11 +694,10 @@ struct DecoderOptions {
                            : 0) {
     if (!is_logit_sum &&
         config.Text("decoder.span_score") != "mean_probability") {
-      throw Error("span_config.json: decoder.span_score is not known: " +
-                  config.Text("decoder.span_score"));
+      throw config.Wrong("decoder.span_score", "logit_sum or mean_probability");
     }
     if (!(temperature > 0)) {
-      throw Error("span_config.json: decoder.temperature must be above 0");
+      throw config.Wrong("decoder.temperature", "null or above 0");
     }
   }
 
@@ -955,6 +977,19 @@ class Runner {
                                     options.get(), Out(compiled_)),
           "compile the model");
     FindTensors();
+    LiteRtLayout layout;
+    Check(LiteRtGetCompiledModelInputTensorLayout(compiled_.get(), 0, 0,
+                                                  &layout),
+          "find the length of windows");
+    // Windows of any length have 1 until they are resized.
+    const int32_t length = layout.dimensions[1];
+    if (length != (is_dynamic_ ? 1 : static_cast<int32_t>(max_length_))) {
+      throw Error("span_config.json: tflite.max_length and dynamic_length are " +
+                  std::to_string(max_length_) + " and " +
+                  (is_dynamic_ ? "true" : "false") +
+                  ", but the windows of the model have the length " +
+                  std::to_string(length) + ". Export the file again");
+    }
     if (!is_dynamic_) MakeBuffers(max_length_);
   }
 
@@ -1117,13 +1152,16 @@ struct SpanExtractor::Parts {
         config(File("span_config.json")),
         decoder(config),
         tokenizer(File("vocab.txt"), config.IsTrue("do_lower_case")),
-        max_seq_length(config.Count("window.max_seq_length", 1)),
+        max_seq_length(
+            config.Count("window.max_seq_length", 1, kMaxWindow)),
         doc_stride(config.Count("window.doc_stride", 1)),
         max_query_length(config.Count("window.max_query_length", 0)),
         runner(CheckedModel(), num_threads, max_length(),
                config.IsTrue("tflite.dynamic_length")) {}
 
-  size_t max_length() const { return config.Count("tflite.max_length", 1); }
+  size_t max_length() const {
+    return config.Count("tflite.max_length", 1, kMaxWindow);
+  }
 
   std::string_view File(const std::string& name) const {
     const auto found = files.find(name);
@@ -1136,19 +1174,27 @@ struct SpanExtractor::Parts {
   // The bytes of the model. The runtime does not check them: damaged ones would
   // end the process.
   std::string_view CheckedModel() const {
-    if (config.Text("head") != "span") throw Error("a span head is needed");
+    config.Count("format", 1, 1);
+    if (config.Text("head") != "span") throw config.Wrong("head", "span");
     if (config.IsTrue("tflite.with_tokenizer")) {  // of bert_span 0.1.0
       throw Error("the file contains its tokenizer: export it again");
     }
     if (max_seq_length <= max_query_length + kSpecialTokens ||
         max_seq_length > max_length()) {
-      throw Error("span_config.json: window.max_seq_length must exceed " +
-                  std::to_string(max_query_length + kSpecialTokens) +
-                  " and be at most " + std::to_string(max_length()));
+      throw config.Wrong(
+          "window.max_seq_length",
+          "more than max_query_length + 3 (" +
+              std::to_string(max_query_length + kSpecialTokens) +
+              ") and at most tflite.max_length (" +
+              std::to_string(max_length()) + ")");
     }
     const size_t size = config.Count("tflite.model_bytes", 1);
     const std::string_view model = std::string_view(content).substr(0, size);
     if (Sha256(model) != config.Text("tflite.model_sha256")) throw Damaged();
+    const std::string hash = "tflite.vocabulary_sha256";  // Not in old files.
+    if (config.Has(hash) && Sha256(File("vocab.txt")) != config.Text(hash)) {
+      throw Damaged();
+    }
     return model;
   }
 

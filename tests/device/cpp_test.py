@@ -11,7 +11,11 @@ import sys
 
 import pytest
 from device_texts import assert_answer, assert_equal, encoded
-from exported_tflite import exported_tflite, with_files_of
+from exported_tflite import (
+  exported_tflite,
+  with_files_of,
+  with_wrong_values,
+)
 from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.tflite import file as tflite_file
@@ -167,27 +171,25 @@ def test_damaged_files_are_refused_and_never_crash(answer, tmp_path):
   assert 1 in codes
 
 
-def test_options_that_do_not_fit_the_model_are_refused(answer, tmp_path):
+def test_a_wrong_value_in_the_metadata_is_refused_by_its_name(answer, tmp_path):
   path, _ = exported_tflite()
-  config = tflite_file.read_span_config(path)
   copy = tmp_path / "copy.tflite"
-  for part, name, value in (
-    ("tflite", "max_length", 64),
-    ("tflite", "model_bytes", 10**9),
-    ("tflite", "with_tokenizer", True),
-    ("window", "max_seq_length", 8),
-    ("window", "doc_stride", 0),
-    ("window", "max_query_length", -1),
-    ("decoder", "n_best_size", 2.5),
-    ("decoder", "span_score", "other"),
-    ("decoder", "temperature", 0),
+  about_file = tflite_file.read_span_config(path)["tflite"]
+  for name, content in (
+    *with_wrong_values(path),
+    # Of the right type, but not those of the model.
+    *(
+      (name, with_files_of(path, tflite=about_file | {name: value}))
+      for name, value in (("max_length", 64), ("dynamic_length", True))
+    ),
   ):
-    changed = {part: {**config[part], name: value}}
-    copy.write_bytes(with_files_of(path, **changed))
+    copy.write_bytes(content)
     run = answer(copy, QUESTION)
     assert run.returncode == 1, (name, run.stderr)
-    # The runtime says more before it.
-    assert "bert_span: " in run.stderr, (name, run.stderr)
+    # The runtime may say more before it.
+    message = run.stderr.splitlines()[-1]
+    assert message.startswith("bert_span: "), (name, run.stderr)
+    assert name in message or "tokenizer" in message, (name, message)
 
 
 def _changed(content, place):

@@ -1,12 +1,15 @@
 """The page and modules of bert_span/web give what TFLiteSpanExtractor gives."""
 
+import base64
 import contextlib
 import json
+import pathlib
 import re
 
 import pytest
 from browser import find_browser, open_browser
 from device_texts import assert_answer
+from exported_tflite import exported_tflite, with_wrong_values
 from running_app import running_app
 
 from bert_span.serving import local_server
@@ -20,6 +23,11 @@ _LOAD_TOKENIZERS = """(async () => {
   const [uncased, cased] =
     [true, false].map((lower) => new WordPieceTokenizer(%s, lower));
   globalThis.tokenizers = {uncased, cased, broken: uncased};
+})()"""
+_READ_FILE = """(async () => {
+  const {readTfliteFile} = await import("%s/tflite_file.js");
+  const bytes = Uint8Array.from(atob("%s"), (c) => c.charCodeAt(0));
+  return readTfliteFile(bytes.buffer).then(() => null, (error) => error.message);
 })()"""
 _TOKENIZE = """%s.map((text) => {
   if (typeof text !== "string") {
@@ -68,6 +76,41 @@ def test_tokens_of_all_texts(name, tokens_in_browser, texts, token_rows):
     tokens = tokens_in_browser(json.dumps(batch, default=list), name)
     pairs = zip(batch, tokens, strict=True)
     assert not [text for text, given in pairs if given != next(rows)]
+
+
+@pytest.fixture
+def load_error(browser, repository, device_files):
+  """A function of a file's bytes: why tflite_file.js refuses it, or None."""
+  app = local_server.file_app(device_files["uncased"].path, repository)
+  with running_app(app) as port:
+    address = f"http://127.0.0.1:{port}"
+    browser.open(f"{address}/demo.html")
+
+    def load(content):
+      encoded = base64.b64encode(content).decode()
+      return browser.run(_READ_FILE % (address, encoded))
+
+    yield load
+
+
+def test_a_wrong_value_in_the_metadata_is_refused_by_its_name(load_error):
+  path, _ = exported_tflite()
+  assert load_error(pathlib.Path(path).read_bytes()) is None
+  for name, content in with_wrong_values(path):
+    message = load_error(content)
+    assert message, name
+    assert name in message or "tokenizer" in message, (name, message)
+
+
+def test_a_flipped_bit_in_what_is_packed_is_refused(load_error):
+  path, _ = exported_tflite()
+  content = pathlib.Path(path).read_bytes()
+  size = tflite_file.read_span_config(path)["tflite"]["model_bytes"]
+  for text in (b"[UNK]", b"near", b'"n_best_size"', b'"doc_stride": 8'):
+    place = content.index(text, size) + len(text) - 2
+    damaged = bytearray(content)
+    damaged[place] ^= 1
+    assert "damaged" in load_error(damaged), text
 
 
 @pytest.fixture

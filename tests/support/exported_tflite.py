@@ -59,6 +59,42 @@ def with_files_of(path, content=None, **changes):
   return tflite_file.with_files(content, files)
 
 
+# Fields of span_config.json, and values that no runner takes.
+_WRONG_VALUES = {
+  "format": [2, "1"],
+  "head": ["other", 5, ["span"]],
+  "do_lower_case": ["yes", "true", 1, None, [True]],
+  "window.max_seq_length": [8, 33, 10**9, "32", None],
+  "window.doc_stride": [None, 0, -1, 1.5, "8", 2**31],
+  "window.max_query_length": [-1, None, 10**9, [8]],
+  "decoder.n_best_size": [0, 2.5, 10_001, "20", None],
+  "decoder.max_answer_length": [0, None, "30", 2**31],
+  "decoder.version_2_with_negative": ["yes", 0, None],
+  "decoder.null_score_diff_threshold": ["0", None, [0.0]],
+  "decoder.span_score": ["other", 1, None],
+  "decoder.temperature": [0, -1.0, "1", [2.0]],
+  "decoder.log_odds_shift": ["1", None, [1.0], {}],
+  "tflite.max_length": [0, 10**9, "32", None],
+  "tflite.model_bytes": [0, -1, 10**10, "all", None],
+  "tflite.model_sha256": [5, None],
+  "tflite.vocabulary_sha256": [5, ["a"]],
+  "tflite.dynamic_length": ["no", 0, None],
+  "tflite.with_tokenizer": [True],
+}
+
+
+def with_wrong_values(path):
+  """Yields (field, bytes) of copies of a file, each with one wrong value."""
+  for field, values in _WRONG_VALUES.items():
+    *part, name = field.split(".")
+    for value in values:
+      changes = {name: value}
+      if part:
+        changes = {part[0]: tflite_file.read_span_config(path)[part[0]]}
+        changes[part[0]][name] = value
+      yield name, with_files_of(path, **changes)
+
+
 def with_nan_weights(path):
   """The bytes of a TFLite file with NaN in the matrices of an encoder layer."""
   model = parsed(path)

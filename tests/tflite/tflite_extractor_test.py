@@ -5,13 +5,19 @@ import random
 import zipfile
 
 import pytest
-from exported_tflite import exported_tflite, opened_tflite, with_files_of
+from exported_tflite import (
+  exported_tflite,
+  opened_tflite,
+  with_files_of,
+  with_wrong_values,
+)
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.text.options import WindowOptions
 from bert_span.tflite.file import (
+  read_files,
   read_span_config,
   with_files,
 )
@@ -92,6 +98,57 @@ def test_files_that_are_not_a_model_are_refused(tmp_path):
       TFLiteSpanExtractor(path)
   with pytest.raises(OSError, match=r"missing\.tflite"):
     TFLiteSpanExtractor(tmp_path / "missing.tflite")
+
+
+def test_a_wrong_value_in_the_metadata_is_refused_by_its_name(tmp_path):
+  path = tmp_path / "wrong.tflite"
+  for field, content in with_wrong_values(exported_tflite()[0]):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"wrong\.tflite.*{field}"):
+      TFLiteSpanExtractor(path)
+
+
+@pytest.mark.parametrize("dynamic_length", [False, True])
+def test_tables_that_are_shorter_than_the_metadata_say(
+  dynamic_length, tmp_path
+):
+  """Where the runtime has no check, it answers by what follows the table."""
+  exported, _ = exported_tflite(dynamic_length=dynamic_length)
+  about_file = read_span_config(exported)["tflite"]
+  size = about_file["model_bytes"]
+  model = pathlib.Path(exported).read_bytes()[:size]
+  path = tmp_path / "short.tflite"
+
+  def refused(content, message):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"short\.tflite.*{message}"):
+      TFLiteSpanExtractor(path)
+
+  files = read_files(exported)
+  files["vocab.txt"] += b"zebra\n"
+  refused(with_files(model, files), r"damaged.*vocab\.txt")
+  # As in earlier versions, whose files have no hash of the vocabulary.
+  earlier = {k: v for k, v in about_file.items() if k != "vocabulary_sha256"}
+  path.write_bytes(with_files_of(exported, tflite=earlier))
+  assert TFLiteSpanExtractor(path).answer(QUESTION, CONTEXT).text in CONTEXT
+  files["span_config.json"] = read_files(path)["span_config.json"]
+  refused(with_files(model, files), r"vocab\.txt .* 24.*25")
+  for changes in ({"max_length": 33}, {"dynamic_length": not dynamic_length}):
+    (name,) = changes
+    content = with_files_of(exported, tflite=about_file | changes)
+    refused(content, rf"{name}.*32")
+
+
+@pytest.mark.parametrize(
+  "merges", [5, "a b", {"a b": 1}, [5], [["a", "b"]], ["a"]]
+)
+def test_merges_that_are_no_list_of_two_tokens_are_refused(merges, tmp_path):
+  exported, _ = exported_tflite()
+  about_file = read_span_config(exported)["tflite"] | {"merges": merges}
+  path = tmp_path / "merges.tflite"
+  path.write_bytes(with_files_of(exported, tflite=about_file))
+  with pytest.raises(ValueError, match=r"merges\.tflite, .*merge"):
+    TFLiteSpanExtractor(path)
 
 
 def test_packed_files_are_refused_unless_they_are_stored_and_small(tmp_path):
