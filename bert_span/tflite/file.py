@@ -26,8 +26,8 @@ _MAX_FILE_BYTES = 1 << 26  # of a vocabulary
 # Ops of a model whose weights are not in the file.
 _VARIABLE_OPS = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
 _CUSTOM = "CUSTOM:"
-# What span_config.json says about the file itself, in "tflite", and the greatest
-# values of integers.
+# What span_config.json says about the file itself, in "tflite", and the
+# greatest values of integers.
 _FILE_FIELDS = {
   "max_length": int,
   "model_bytes": int,
@@ -204,9 +204,8 @@ def check_tables(path, content, vocabulary, max_length):
   tables = {"GATHER": [], "STRIDED_SLICE": []}
   for operator in graph.operators:
     name = flatbuffer_utils.opcode_to_name(model, operator.opcodeIndex)
-    if (
-      name == "STRIDED_SLICE" or name == "GATHER" and operator.inputs[1] == ids
-    ):
+    reads_ids = name == "GATHER" and operator.inputs[1] == ids
+    if reads_ids or name == "STRIDED_SLICE":
       shape = graph.tensors[operator.inputs[0]].shape
       tables[name] += [tuple(shape)] if len(shape) == 2 else []
   ((rows, width), *_) = tables["GATHER"]

@@ -27,7 +27,8 @@ _LOAD_TOKENIZERS = """(async () => {
 _READ_FILE = """(async () => {
   const {readTfliteFile} = await import("%s/tflite_file.js");
   const bytes = Uint8Array.from(atob("%s"), (c) => c.charCodeAt(0));
-  return readTfliteFile(bytes.buffer).then(() => null, (error) => error.message);
+  const read = readTfliteFile(bytes.buffer);
+  return read.then(() => null, (error) => error.message);
 })()"""
 _TOKENIZE = """%s.map((text) => {
   if (typeof text !== "string") {

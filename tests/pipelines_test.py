@@ -1,0 +1,156 @@
+"""The pipeline of transformers 4, over our extractor."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
+
+from bert_span import pipelines
+from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.pipelines import pipeline
+from bert_span.presets.huggingface import save_huggingface
+from bert_span.squad.reader import read_squad
+from bert_span.text.options import WindowOptions
+
+_SIZES = {"max_seq_len": 32, "max_question_len": 8, "doc_stride": 13}
+
+
+@pytest.fixture(scope="module")
+def qa():
+  return pipeline("question-answering", model=shared_model(), **_SIZES)
+
+
+def test_the_call_takes_what_transformers_took(qa):
+  one = qa(question=QUESTION, context=CONTEXT)
+  assert set(one) == {"score", "start", "end", "answer"}
+  assert one["answer"] == CONTEXT[one["start"] : one["end"]]
+  row = {"question": QUESTION, "context": CONTEXT}
+  assert one == qa(QUESTION, CONTEXT) == qa(row) == qa([row])
+  assert qa(question=[QUESTION] * 2, context=CONTEXT) == [one, one]
+  assert qa(row, row) == qa([row, row]) == [one, one]
+  # A step of 8 tokens, as the tiny model's own windows have.
+  expected = shared_extractor().answer(QUESTION, CONTEXT)
+  words = qa(question=QUESTION, context=CONTEXT, align_to_words=False)
+  assert (words["start"], words["end"]) == expected[1:3]
+
+
+def test_the_best_answers_come_first_and_their_sum_is_at_most_one(qa):
+  answers = qa(question=QUESTION, context=CONTEXT * 3, top_k=4)
+  scores = [answer["score"] for answer in answers]
+  assert len(answers) == 4
+  assert sorted(scores, reverse=True) == scores
+  assert 0 < sum(scores) <= 1 + 1e-6
+  assert qa(question=QUESTION, context=CONTEXT * 3) == answers[0]
+
+
+@pytest.mark.parametrize(
+  ("text", "span", "widened"),
+  [
+    ("The mill-owners came", "ill", "mill"),
+    ("in 1895, it", "189", "1895"),
+    ("Zoë’s", "o", "Zoë"),
+    ("她住在北京市", "北京", "北京"),
+    ("a_b", "b", "b"),
+  ],
+)
+def test_answers_are_widened_to_whole_words(text, span, widened):
+  start = text.index(span)
+  offsets = pipelines._widened(text, start, start + len(span))
+  assert text[slice(*offsets)] == widened
+
+
+def test_no_answer_is_given_only_if_it_may_be():
+  qa = pipeline(model="minilm_squad")
+  question, context = "How much did the bakery cost?", "Anna built the mill."
+  assert qa(question=question, context=context)["answer"]
+  none = qa(question=question, context=context, handle_impossible_answer=True)
+  assert none == {**none, "start": 0, "end": 0, "answer": ""}
+  assert 0.5 < none["score"] <= 1
+
+
+@pytest.mark.parametrize(
+  ("inputs", "message"),
+  [
+    ({"question": "", "context": "a"}, "question of input 0 cannot be empty"),
+    ({"question": ["a", "b"], "context": ["a"]}, "same length"),
+    ({"question": None, "context": "a"}, r"str"),
+    ({"question": "a", "context": "a", "top_k": 0}, "top_k"),
+  ],
+)
+def test_wrong_inputs_are_named(qa, inputs, message):
+  with pytest.raises(ValueError, match=message):
+    qa(**inputs)
+
+
+def test_what_is_no_dict_and_another_task_are_named(qa):
+  with pytest.raises(ValueError, match=r"input 1 must be a dict"):
+    qa([{"question": "a", "context": "b"}, "c"])
+  with pytest.raises(ValueError, match="'fill-mask'"):
+    pipeline("fill-mask")
+
+
+def test_a_name_is_looked_up_in_the_local_cache(tmp_path, monkeypatch):
+  cache = tmp_path / "hub"
+  monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+  with pytest.raises(ValueError, match=r"hf download us/tiny"):
+    pipeline(model="us/tiny")
+  snapshot = cache / "models--us--tiny" / "snapshots" / "0123abc"
+  save_huggingface(shared_extractor(), snapshot)
+  references = cache / "models--us--tiny" / "refs"
+  references.mkdir()
+  (references / "main").write_text("0123abc")
+  assert pipeline(model="us/tiny", **_SIZES)(QUESTION, CONTEXT)["answer"]
+
+
+@pytest.mark.large
+def test_answers_are_those_of_transformers(repository, tmp_path):
+  """The differences are of windows, and of probabilities within them."""
+  python = os.environ.get("BERT_SPAN_TRANSFORMERS4_PYTHON")
+  path = repository.parent / "shared" / "data" / "squad1_dev_half.json"
+  if not python or not path.exists():
+    pytest.skip("needs BERT_SPAN_TRANSFORMERS4_PYTHON and the shared data")
+  examples = read_squad(path).examples
+  examples = examples[:: len(examples) // 200][:200]
+  model = tmp_path / "model"
+  save_huggingface(SpanExtractor.from_preset("minilm_squad"), model)
+  pairs = [(e.question, e.context) for e in examples]
+  settings = [
+    {},
+    {"top_k": 3, "max_answer_len": 30},
+    {"handle_impossible_answer": True, "max_seq_len": 128, "doc_stride": 32},
+  ]
+  files = tmp_path / "pairs.json", tmp_path / "settings.json"
+  for file, values in zip(files, (pairs, settings), strict=True):
+    file.write_text(json.dumps(values))
+  script = repository / "tests/support/transformers_pipeline.py"
+  run = subprocess.run(
+    [python, script, model, *files], check=True, stdout=subprocess.PIPE
+  )
+  qa = pipeline(model=model)
+  rows = [dict(zip(("question", "context"), p, strict=True)) for p in pairs]
+  other = []
+  for values, line in zip(settings, run.stdout.splitlines(), strict=True):
+    ours, theirs = (
+      [answer[0] if isinstance(answer, list) else answer for answer in answers]
+      for answers in (qa(rows, **values), json.loads(line))
+    )
+    other.append(
+      [
+        row
+        for row, a, b in zip(rows, ours, theirs, strict=True)
+        if (a["start"], a["end"]) != (b["start"], b["end"])
+      ]
+    )
+  # Passages of one window but for a few: the same answers.
+  assert len(other[0]) + len(other[1]) <= 2
+  # Others only where the passage has several windows.
+  assert len(other[2]) <= 50
+  options = WindowOptions(128, 29, 64)
+  tokenizer = qa.extractor.preprocessor.tokenizer
+  preprocessor = SpanPreprocessor(tokenizer.vocabulary, True, options)
+  for row in other[2]:
+    windows = preprocessor({name: [text] for name, text in row.items()})
+    assert len(windows["token_ids"]) > 1
