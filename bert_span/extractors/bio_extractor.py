@@ -26,7 +26,7 @@ from bert_span.modeling.heads import BioHead
 from bert_span.modeling.losses import BioLoss
 from bert_span.modeling.tags import NUM_TAGS
 from bert_span.storage.atomic_file import json_text
-from bert_span.storage.files import read_json
+from bert_span.storage.files import read_json_object
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -117,7 +117,9 @@ class BioExtractor(SpanExtractor):
     scores = evaluate_multi_span(examples, spans)
     path = os.path.join(output_dir, AGREEMENT_FILE)
     # Predictions of another program have no such file.
-    return scores | (read_json(path) if tf.io.gfile.exists(path) else {})
+    if not tf.io.gfile.exists(path):
+      return scores
+    return scores | read_json_object(path)
 
   @classmethod
   def development_scores(cls, examples, spans):

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from bert_span.reporting.score_table import text_table
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.storage.files import read_json
+from bert_span.storage.files import read_json_object
 from bert_span.storage.log import log_line
 
 SEEDS_FILE = "seeds.json"
@@ -26,8 +26,8 @@ def run_seeds(seeds, output_dir, run_one, settings):
   for seed in seeds:
     folder = os.path.join(output_dir, f"seed_{seed}")
     path = os.path.join(folder, _RESULT_FILE)
-    result = read_json(path) if tf.io.gfile.exists(path) else {}
-    if result.get("settings") == settings:
+    result = read_json_object(path) if tf.io.gfile.exists(path) else {}
+    if result.get("settings") == settings and "scores" in result:
       log_line(f"Seed {seed} is finished: {folder}. Remove it to run it again.")
     else:
       log_line(f"Seed {seed}, {len(runs) + 1} of {len(seeds)}: {folder}")

@@ -100,7 +100,7 @@ def read_bert_config(path):
 def huggingface_config(values, path):
   """Returns the `EncoderConfig` of the values in a Hugging Face config.json."""
   name = values.get("model_type")
-  if name not in ARCHITECTURES:
+  if str(name) not in ARCHITECTURES:  # A list cannot be looked up.
     raise ValueError(
       f"{path}: model_type must be one of {', '.join(ARCHITECTURES)}; other "
       f"architectures compute something else. Received: {name!r}"

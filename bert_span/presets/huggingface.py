@@ -24,7 +24,11 @@ from bert_span.storage.atomic_file import (
   write_lines,
   write_tensors,
 )
-from bert_span.storage.files import file_sha256, read_json_object
+from bert_span.storage.files import (
+  file_sha256,
+  is_bare_name,
+  read_json_object,
+)
 from bert_span.storage.log import log_line
 from bert_span.text.tokenizer_keys import (
   check_added_tokens,
@@ -91,7 +95,7 @@ def load_huggingface(directory):
       for stored in file.keys():  # noqa: SIM118
         name = _WRAPPERS.sub("", stored)
         shape = file.get_slice(stored).get_shape()
-        if name.endswith(_POSITIONS):
+        if name.endswith(_POSITIONS) and shape:
           shape = [shape[0] - first, *shape[1:]]
         shapes[name] = shape[::-1] if _is_transposed(name, shape) else shape
         files[name] = path, stored
@@ -103,7 +107,14 @@ def load_huggingface(directory):
       # RoBERTa's tokens all have the one segment: part of each position.
       segment = name.replace(_POSITIONS, "token_type_embeddings.weight")
       if segment in files and not architecture.has_segments:
-        tensor = tensor + _read_tensor(files, segment)[0]
+        segments = _read_tensor(files, segment)
+        if segments.shape[1:] != tensor.shape[1:] or not len(segments):
+          raise ValueError(
+            f"{directory}: {segment} must have the shape [1 or more, "
+            f"{tensor.shape[1]}]. Received: {list(segments.shape)}. Download "
+            "the weights again."
+          )
+        tensor = tensor + segments[0]
     return tensor.T if _is_transposed(name, tensor.shape) else tensor
 
   def possible_names(original):
@@ -117,7 +128,7 @@ def load_huggingface(directory):
   vocabulary, lower_case = find_tokenizer(directory)
   return LoadedPreset(
     load_encoder(config, *tensors, directory),
-    _read_head(files),
+    _read_head(files, directory),
     vocabulary,
     False if architecture.byte_pairs else lower_case,
     f"the Hugging Face directory {directory}",
@@ -347,7 +358,7 @@ def _tensor_files(directory):
   if not isinstance(shards, dict):
     raise ValueError(f'{index} lacks the object "weight_map".')
   for name, shard in shards.items():
-    if not isinstance(shard, str) or os.path.basename(shard) != shard:
+    if not is_bare_name(shard):
       raise ValueError(
         f"{index}: the file of {name} must be a name in the same directory. "
         f"Received: {shard!r}. Download the index again."
@@ -360,7 +371,7 @@ def _is_transposed(name, shape):
   return len(shape) == 2 and "_embeddings" not in name
 
 
-def _read_head(files):
+def _read_head(files, directory):
   """The head of question answering as a span head; {} if there is none."""
   head = {
     name: _read_tensor(files, f"qa_outputs.{theirs}").T
@@ -369,6 +380,12 @@ def _read_head(files):
   }
   if "kernel" not in head:
     return {}
+  if head["kernel"].ndim != 2:
+    raise ValueError(
+      f"{directory}: qa_outputs.weight must have the shape [2, hidden]. "
+      f"Received: {list(head['kernel'].shape[::-1])}. Download the weights "
+      "again."
+    )
   outputs = head["kernel"].shape[-1]  # of [hidden, 2]
   if outputs != 2:
     log_line(

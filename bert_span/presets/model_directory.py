@@ -28,6 +28,7 @@ from bert_span.storage.atomic_file import (
 from bert_span.storage.files import (
   checked_object,
   file_sha256,
+  is_bare_name,
   read_json_object,
 )
 
@@ -158,6 +159,11 @@ def check_checksums(directory):
   if not os.path.exists(path):
     return  # As in a preset of KerasHub.
   for name, expected in read_json_object(path).items():
+    if not all(map(is_bare_name, name.split("/"))):
+      raise ValueError(
+        f"{path} names {name!r}, which is no file of the model. Copy the model "
+        "again."
+      )
     file = os.path.join(directory, name)
     if not os.path.isfile(file) or file_sha256(file) != expected:
       raise ValueError(
@@ -179,7 +185,8 @@ def load_backbone(directory):
     f"keras_hub>{each.backbone.__name__}": each
     for each in ARCHITECTURES.values()
   }
-  architecture = architectures.get(values.get("registered_name"))
+  # A list cannot be looked up.
+  architecture = architectures.get(str(values.get("registered_name")))
   if architecture is None:
     raise ValueError(
       f"{path}: registered_name must be one of {', '.join(architectures)}. "

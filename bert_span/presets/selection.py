@@ -26,8 +26,10 @@ def read_selection(directory):
     return None
   try:
     selection = read_json(path)
-    return {name: selection[name] for name in ("step", "metric", "scores")}
-  except (ValueError, KeyError, TypeError) as error:
+    selection = {name: selection[name] for name in ("step", "metric", "scores")}
+    format(selection["scores"][selection["metric"]], ".5g")
+    return selection
+  except (ValueError, LookupError, TypeError) as error:
     raise ValueError(
       f"{path}: not the selection.json of a model ({error}). Remove the file."
     ) from error

@@ -160,10 +160,12 @@ class ChunkPlaces:
   def __init__(self, path, key):
     self._path, self._key, self._places = path, key, []
     if path is not None and tf.io.gfile.exists(path):
-      with contextlib.suppress(ValueError):
+      with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
         stored = read_json_object(path)
         if not differences(stored.get("key", {}), self._key):
-          self._places = [BlockPlace(*place) for place in stored["places"]]
+          self._places = [
+            BlockPlace(*map(int, place)) for place in stored["places"]
+          ]
 
   def note(self, place):
     """Stores the place of a chunk that has been reached."""

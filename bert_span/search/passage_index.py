@@ -11,7 +11,12 @@ from bert_span.storage.atomic_file import (
   unfinished_directory,
   write_json_atomically,
 )
-from bert_span.storage.files import file_sha256, is_remote, read_json_object
+from bert_span.storage.files import (
+  checked_object,
+  file_sha256,
+  is_remote,
+  read_json_object,
+)
 from bert_span.storage.log import log_line
 
 _MANIFEST = "texts.json"
@@ -124,11 +129,15 @@ def _holds(directory, expected):
     return False
   path = os.path.join(directory, _MANIFEST)
   stored = read_json_object(path) if _MANIFEST in names else {}
-  files = stored.get("files")
-  # Earlier versions listed no files; bm25s names its own like this.
-  others = names - set(files or ()) - {_MANIFEST}
-  if not files:
-    others = {name for name in others if ".index." not in name}
+  # Earlier versions listed no files.
+  files = checked_object(stored.get("files") or {}, f"{path}, files")
+  # The folder is replaced: a list alone makes no file one of the index. bm25s
+  # names its own like this.
+  others = {
+    name
+    for name in names - {_MANIFEST}
+    if ".index." not in name or (files and name not in files)
+  }
   if not stored or others:
     raise ValueError(
       f"{directory} does not become an index of passages: it holds other files "

@@ -118,6 +118,12 @@ def checked_object(value, path):
   return value
 
 
+def is_bare_name(name):
+  """Whether a value read out of a file names something in the file's folder."""
+  is_text = isinstance(name, str) and not {"/", "\0"} & set(name)
+  return is_text and name not in ("", ".", "..")
+
+
 def find_files(patterns):
   """Lists the files of paths and globs, separated by commas, each once."""
   paths = {}

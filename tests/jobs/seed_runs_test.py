@@ -53,3 +53,18 @@ def test_runs_are_made_once_and_summed_up(tmp_path, capsys, monkeypatch):
     seeds_made([5, 6], "--x=2")
   run_one.side_effect = [{"f1": 72.0}]
   assert seeds_made([5, 6], "--x=2") == [6]
+
+
+def test_a_damaged_result_is_named_and_one_without_scores_is_made_again(
+  tmp_path,
+):
+  (tmp_path / "seed_5").mkdir()
+  path = tmp_path / "seed_5" / "seed_result.json"
+  run_one = mock.Mock(side_effect=lambda seed, _: {"f1": float(seed)})
+  path.write_text("[]")
+  with pytest.raises(ValueError, match=r"seed_result\.json"):
+    run_seeds([5], str(tmp_path), run_one, ["--x=1"])
+  (tmp_path / "seed_6").mkdir()
+  path.write_text('{"settings": ["--x=1"]}')
+  run_seeds([5, 6], str(tmp_path), run_one, ["--x=1"])
+  assert json.loads(path.read_text())["scores"] == {"f1": 5.0}

@@ -115,6 +115,37 @@ def test_roberta_must_count_positions_from_one(tmp_path, tensors):
     load_huggingface(_write(tmp_path, tensors, config))
 
 
+@pytest.mark.parametrize("shape", [(0, 16), (), (16,), (1, 5), (1, 16, 1)])
+def test_a_table_of_token_types_without_a_row_of_its_width_is_refused(
+  tmp_path, shape
+):
+  backbone = tiny_encoder(
+    architecture="roberta", hidden_dim=16, max_sequence_length=9
+  )
+  name = "roberta.embeddings.token_type_embeddings.weight"
+  tensors = encoder_tensors(backbone) | {name: np.ones(shape, np.float32)}
+  directory = _write(tmp_path, tensors, config_values(backbone))
+  with pytest.raises(ValueError, match=rf"{tmp_path}: {name} .* 16\]"):
+    load_huggingface(directory)
+
+
+@pytest.mark.parametrize(
+  ("name", "shape"),
+  [
+    ("qa_outputs.weight", ()),
+    ("qa_outputs.weight", (2,)),
+    ("qa_outputs.weight", (2, 4, 1)),
+    ("embeddings.position_embeddings.weight", ()),
+  ],
+)
+def test_a_tensor_without_the_dimensions_of_its_name_is_refused(
+  tmp_path, tensors, name, shape
+):
+  tensors[name] = np.ones(shape, np.float32)
+  with pytest.raises(ValueError, match=rf"{tmp_path}: {name} .*shape"):
+    load_huggingface(_write(tmp_path, tensors))
+
+
 def test_quantized_weights_are_refused_with_the_remedy(tmp_path, tensors):
   name = "encoder.layer.0.output.dense.weight"
   tensors[name] = tensors[name].astype("int8")
@@ -145,7 +176,9 @@ def test_shards_are_read_and_a_missing_one_is_named(
     load_huggingface(str(tmp_path))
 
 
-@pytest.mark.parametrize("shard", ["../a.safetensors", "/etc/passwd", 7])
+@pytest.mark.parametrize(
+  "shard", ["../a.safetensors", "/etc/passwd", "..", ".", "", "a\0b", 7, ["a"]]
+)
 def test_an_index_stays_in_its_directory(tmp_path, shard):
   _write_index(tmp_path, {"pooler.dense.bias": shard})
   with pytest.raises(ValueError, match=r"index\.json: .*pooler\.dense\.bias"):
@@ -216,6 +249,8 @@ def test_head_vocabulary_and_lower_case_are_read(tmp_path, tensors):
   ("changes", "message"),
   [
     ({"model_type": "deberta-v2"}, "electra, roberta;.*'deberta-v2'"),
+    ({"model_type": ["bert"]}, r"model_type.*\['bert'\]"),
+    ({"model_type": {}}, "model_type.*{}"),
     ({"position_embedding_type": "relative_key"}, "relative_key"),
     ({"vocab_size": 12}, r"\[11, 4\].*\[12, 4\]"),
     ({"vocab_size": 2**24}, r"\[11, 4\].*\[16777216, 4\]"),

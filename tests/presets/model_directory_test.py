@@ -126,6 +126,8 @@ def test_the_file_of_a_head_has_its_name(tmp_path):
     ("config.json", b"[" * 100_000),
     ("config.json", b'{"registered_name": "keras_hub>BertBackbone"}'),
     ("config.json", b'{"registered_name": "keras_hub>AlbertBackbone"}'),
+    ("config.json", b'{"registered_name": ["keras_hub>BertBackbone"]}'),
+    ("config.json", b'{"registered_name": {}}'),
   ],
 )
 def test_damaged_or_missing_file_is_one_clear_error(copy, name, content):
@@ -176,6 +178,13 @@ def test_changed_files_are_refused_unless_not_verified(copy):
     path.write_bytes(before)
   (copy / "span_head.safetensors").unlink()
   with pytest.raises(ValueError, match=r"span_head.*checksums"):
+    load_pretrained(copy)
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../b", "a\0"])
+def test_checksums_name_files_of_the_model_only(copy, name):
+  (copy / "checksums.json").write_text(json.dumps({name: "0f"}))
+  with pytest.raises(ValueError, match=r"checksums\.json names"):
     load_pretrained(copy)
 
 

@@ -88,6 +88,9 @@ def test_notes_that_are_damaged_or_of_something_else_are_written_anew(tmp_path):
   for content in (
     *("[20, 0, 2", "[]", '{"key": {"seed": 1}, "places": [[1, 2'),
     '{"key": {"seed": 2}, "places": [[20, 0, 20, 0, 1, 1]]}',
+    *('{"key": 5, "places": []}', '{"key": {"seed": 1}}'),
+    '{"key": {"seed": 1}, "places": 5}',
+    '{"key": {"seed": 1}, "places": [["a"]]}',
   ):
     path.write_text(content)
     places = ChunkPlaces(str(path), {"seed": 1})

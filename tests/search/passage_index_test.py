@@ -1,5 +1,6 @@
 """Documents, their passages, and those found for a question."""
 
+import json
 import os
 
 import pytest
@@ -76,6 +77,29 @@ def test_an_index_does_not_replace_a_folder_of_something_else(tmp_path):
   with pytest.raises(ValueError, match=tmp_path.name):
     PassageIndex(_TEXTS, tmp_path)
   assert (tmp_path / "note.txt").read_text("utf-8") == "keep"
+
+
+@pytest.mark.parametrize("name", ["thesis.txt", "thesis.index.html"])
+def test_a_list_alone_makes_no_file_one_of_the_index(tmp_path, name):
+  index = tmp_path / "index"
+  PassageIndex(_TEXTS, index)
+  (index / name).write_text("two years")
+  if name == "thesis.txt":
+    stored = json.loads((index / "texts.json").read_text())
+    stored["files"][name] = "0f"
+    (index / "texts.json").write_text(json.dumps(stored))
+  with pytest.raises(ValueError, match=name):
+    PassageIndex(_TEXTS[1:], index)
+  assert (index / name).read_text() == "two years"
+
+
+@pytest.mark.parametrize("files", [["a"], "a", 5, [{}]])
+def test_a_list_of_files_that_is_no_object_is_refused(tmp_path, files):
+  PassageIndex(_TEXTS, tmp_path)
+  stored = json.loads((tmp_path / "texts.json").read_text()) | {"files": files}
+  (tmp_path / "texts.json").write_text(json.dumps(stored))
+  with pytest.raises(ValueError, match=r"texts\.json, files"):
+    PassageIndex(_TEXTS, tmp_path)
 
 
 def test_answers_are_ordered_by_their_margin_over_no_answer():

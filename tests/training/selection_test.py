@@ -132,7 +132,13 @@ def test_a_score_that_cannot_decide_is_refused(tmp_path):
 
 
 def test_a_damaged_selection_is_named_and_none_leaves_no_file(tmp_path):
-  for text in ("{", "[]", '{"step": 1}'):
+  scored = '{"step": 1, "metric": %s, "scores": %s}'
+  for text in (
+    *("{", "[]", '{"step": 1}'),
+    scored % ('["f1"]', '{"f1": 2.0}'),
+    scored % ('"f1"', "[2.0]"),
+    scored % ('"f1"', '{"f1": "2.0"}'),
+  ):
     (tmp_path / "selection.json").write_text(text)
     with pytest.raises(ValueError, match=r"selection\.json: not the"):
       read_selection(tmp_path)
