@@ -2,6 +2,10 @@ r"""Speed, memory and start of beam_predict's workers.
 
   python -m benchmarks.beam_workers
 
+Smallest setting:
+  python -m benchmarks.beam_workers --model=minilm_squad --workers=1 \
+    --questions=2 --short_passages=0
+
 Runs beam_predict on the portable runner with each number of worker processes of
 one thread, then with one worker on short passages, without and with a passage
 of a million characters among them (a random encoder of one layer).
@@ -55,6 +59,7 @@ class _Run:
 
 def main(argv):
   """Runs all, and prints a table and the memory."""
+  program.check_extra("beam", "apache_beam")
   from benchmarks.random_models import random_extractor
 
   workers = whole_numbers(_WORKERS)

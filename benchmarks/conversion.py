@@ -1,7 +1,11 @@
 r"""SQuAD JSON to padded batches: windows per second.
 
   python -m benchmarks.conversion --data_file=dev.json
-  python -m benchmarks.conversion --sides=bert_span --cores=1
+  python -m benchmarks.conversion --sides=bert_span,byte_pairs --cores=1,2,4 \
+    --byte_pairs=ROBERTA/vocab.json
+
+Smallest setting:
+  python -m benchmarks.conversion --sides=bert_span --cores=1 --repetitions=1
 
 The sides, each in its own process, which is limited to --cores:
 
@@ -16,6 +20,7 @@ of their step. The overlap is chosen for a question of the median length, and
 each side counts its windows. transformers needs `pip install -e '.[bench]'`.
 """
 
+import importlib.util
 import json
 import os
 
@@ -30,7 +35,9 @@ from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import load_vocabulary
 
 _SIDES = flags.DEFINE_list(
-  "sides", ["bert_span", "transformers"], "Sides to measure."
+  "sides",
+  None,
+  "Sides to measure; by default bert_span, and transformers if installed.",
 )
 _CORES = flags.DEFINE_list(
   "cores", ["1", "2"], "Numbers of cores to measure with."
@@ -54,10 +61,14 @@ def main(argv):
     return
   inputs.check_known(_SIDES, _CONVERTERS)
   program.check(
-    "byte_pairs" not in _SIDES.value or _BYTE_PAIRS.value,
+    "byte_pairs" not in (_SIDES.value or ()) or _BYTE_PAIRS.value,
     "--sides=byte_pairs needs --byte_pairs, the vocab.json of a RoBERTa.",
   )
-  peers = ["transformers"] if "transformers" in _SIDES.value else []
+  sides = _SIDES.value or ["bert_span"]
+  if _SIDES.value is None and importlib.util.find_spec("transformers"):
+    sides.append("transformers")
+  peers = ["transformers"] if "transformers" in sides else []
+  program.check_extra("bench", *peers)
   print(describe_machine("tensorflow", "tensorflow-text", *peers))
   print_head(
     *("cores", "side", "windows", "windows/s", "lowest to highest"),
@@ -66,7 +77,7 @@ def main(argv):
   )
   for cores in _CORES.value:
     first = None
-    for side in _SIDES.value:
+    for side in sides:
       result = repetitions.measured_apart(
         "benchmarks.conversion", f"{side},{cores}", env=_threads(cores)
       )

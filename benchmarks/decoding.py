@@ -2,6 +2,9 @@ r"""Logits to prediction files: questions per second, against nested loops.
 
   python -m benchmarks.decoding --data_file=dev.json
 
+Smallest setting:
+  python -m benchmarks.decoding --questions=8 --repetitions=1
+
 Both sides decode the windows of the file with the same random logits with
 peaks, in one process, in turns. `loops` tries all pairs of the best starts and
 ends of a window, as run_squad does (tests/support/looped_decoder.py), and

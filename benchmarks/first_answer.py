@@ -2,6 +2,9 @@ r"""Seconds from the command to the first answer, and where they go.
 
   python -m benchmarks.first_answer [--model=minilm_squad] [--repetitions=5]
 
+Smallest setting:
+  python -m benchmarks.first_answer --model=minilm_squad --repetitions=1
+
 Prints medians over new processes: `python -m bert_span.ask` with one question,
 until its answer is printed and until it ends; and a process that does the same
 part by part.
@@ -64,7 +67,7 @@ def _ask():
     command, stdout=subprocess.PIPE, env=environment
   ) as process:
     if not process.stdout.readline():
-      raise RuntimeError(f"{' '.join(command)} printed no answer.")
+      raise ValueError(f"{' '.join(command)} printed no answer.")
     answered = time.perf_counter() - begin
     process.stdout.read()
   return answered, time.perf_counter() - begin

@@ -3,6 +3,9 @@ r"""Time and peak memory against the number of questions and their length.
   python -m benchmarks.growth
   python -m benchmarks.growth --questions= --characters=10000,1000000
 
+Smallest setting:
+  python -m benchmarks.growth --questions=2 --characters= --repetitions=1
+
 Each case runs in its own process after one question to warm up: a number of
 questions about a passage of 1,000 characters, or one question about a passage
 of a number of characters. Prints the median and the spread of seconds,

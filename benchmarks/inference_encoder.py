@@ -2,6 +2,10 @@ r"""Measures the encoder that answers against KerasHub's, which trains.
 
   python -m benchmarks.inference_encoder [--model=minilm_squad] [--rounds=50]
 
+Smallest setting:
+  python -m benchmarks.inference_encoder --model=minilm_squad \
+    --shapes=1x8,2x16 --rounds=1
+
 Both use the same weights. They take turns, call by call, with the first one in
 bfloat16 and with only the matrix products of the model. Prints for each shape
 the medians in milliseconds, the ratios of float32 to KerasHub, to bfloat16 and

@@ -30,7 +30,7 @@ def data_file_flag():
 def vocabulary_flag():
   """Returns --preset, see `vocabulary_of`."""
   return flags.DEFINE_string(
-    "preset", "all-minilm-l6-v2", "Model whose vocabulary is used, uncased."
+    "preset", "minilm_squad", "Model whose vocabulary is used, uncased."
   )
 
 

@@ -4,6 +4,11 @@ r"""Answers found over thousands of passages, against the right passage.
     --questions_file=../shared/data/squad1_dev_half.json \
     --passages='../shared/data/squad1_*.json,../shared/data/new_wiki_part.json'
 
+Smallest setting:
+  python -m benchmarks.passage_search --model=minilm_squad --top_k=1 \
+    --questions_file=bert_span/sample/dev.json --questions=2 \
+    --passages=bert_span/sample/dev.json
+
 For every number of --top_k: the share of questions whose own passage
 is among those that BM25 finds, EM and F1 of the best answer over these, without
 "no answer", by each of three scores to compare passages by, and seconds a
@@ -38,6 +43,7 @@ _SCORES = {
 
 def main(argv):
   """Asks all questions and prints a table."""
+  program.check_extra("search", "bm25s")
   from bert_span.answers.scoring.squad_scores import question_scores
   from bert_span.extractors.span_extractor import SpanExtractor
   from bert_span.search.passage_index import PassageIndex
@@ -49,7 +55,8 @@ def main(argv):
   examples = [
     e for e in read_squad(_QUESTIONS_FILE.value).examples if e.answers
   ]
-  examples = random.Random(0).sample(examples, _QUESTIONS.value)
+  count = min(_QUESTIONS.value, len(examples))
+  examples = random.Random(0).sample(examples, count)
   started = time.perf_counter()
   index = PassageIndex(passages)
   print(

@@ -3,6 +3,11 @@ r"""Masked sequences per second: the input pipeline, masking alone, and a model.
   python -m benchmarks.pretraining_input --input_file='text/*.txt'
   python -m benchmarks.pretraining_input --input_file=... --max_seq_length=512
 
+Smallest setting:
+  python -m benchmarks.pretraining_input --input_file=README.md \
+    --preset=minilm_squad --max_seq_length=16 --train_batch_size=2 --batches=2 \
+    --updates=1 --repetitions=1
+
 `input`: files to masked batches by the pipeline of run_pretraining, including
 tokenizer, packing and masking. `model`: updates of --preset on batches in
 memory. They run one after the other with all cores. If `input` is much faster,
@@ -29,7 +34,7 @@ _INPUT_FILE = flags.DEFINE_string(
   "Text, one sentence a line; paths and globs.",
   required=True,
 )
-_PRESET = flags.DEFINE_string("preset", "all-minilm-l6-v2", "Model to update.")
+_PRESET = flags.DEFINE_string("preset", "minilm_squad", "Model to update.")
 _MAX_SEQ_LENGTH = flags.DEFINE_integer(
   "max_seq_length", 128, "WordPieces of a sequence.", lower_bound=8
 )

@@ -78,12 +78,21 @@ def measured_apart(module, case, **options):
 
   Returns:
     The JSON value of its last line on standard output.
+
+  Raises:
+    subprocess.CalledProcessError: it failed, and `options` keep its messages.
+    SystemExit: it failed and has printed why.
   """
-  run = subprocess.run(
-    [sys.executable, "-m", module, *sys.argv[1:], f"--case={case}"],
-    check=True,
-    stdout=subprocess.PIPE,
-    text=True,
-    **options,
-  )
+  try:
+    run = subprocess.run(
+      [sys.executable, "-m", module, *sys.argv[1:], f"--case={case}"],
+      check=True,
+      stdout=subprocess.PIPE,
+      text=True,
+      **options,
+    )
+  except subprocess.CalledProcessError as error:
+    if error.stderr is None:
+      sys.exit(error.returncode)
+    raise
   return json.loads(run.stdout.splitlines()[-1])

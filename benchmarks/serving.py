@@ -3,6 +3,10 @@ r"""Latency of answers from strings, against other ways to the same answers.
   python -m benchmarks.serving --model=DIR --data_file=DEV.json
   python -m benchmarks.serving --model=DIR --batch_sizes=1 --peers=logits
 
+Smallest setting:
+  python -m benchmarks.serving --model=minilm_squad --peers=extractor \
+    --batch_sizes=2 --requests=2 --warm_up=0
+
 The sides of benchmarks/answering_sides.py: an exported SavedModel that takes
 strings or gives logits, SpanExtractor, a TFLite file, and transformers in
 PyTorch, ONNX Runtime and OpenVINO, with the same weights and the same length
@@ -93,6 +97,8 @@ def main(argv):
   """Prepares and measures the sides, and prints the table."""
   check_known(_PEERS, PEERS)
   peers = _PEERS.value or _installed()
+  missing = {package for peer in peers for package in missing_packages(peer)}
+  program.check_extra("bench", *sorted(missing))
   batch_sizes = whole_numbers(_BATCH_SIZES)
   # TensorFlow's notes on names and files would clutter the table.
   logging.set_verbosity(logging.WARNING)

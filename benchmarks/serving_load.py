@@ -3,6 +3,9 @@ r"""Measures latency and throughput of a model server under load.
   python -m benchmarks.serving_load --address=http://localhost:8501 \
     --clients=1,2,4,8 --batch_size=1 --requests=200
 
+Smallest setting, beside `python -m bert_span.serve --model=minilm_squad`:
+  python -m benchmarks.serving_load --clients=1,2 --requests=4 --warm_up=1
+
 Each client is a thread that sends its next request when it has the answer
 (closed loop). There is a run for each number of clients, which ends after
 --requests or after --seconds. Failed requests are counted and not repeated.

@@ -2,6 +2,10 @@ r"""Size, scores and latency of TFLite files of one model.
 
   python -m benchmarks.tflite --predict_file=squad1_dev_half.json
 
+Smallest setting:
+  python -m benchmarks.tflite --model=minilm_squad --questions=2 --rounds=1 \
+    --predict_file=bert_span/sample/dev.json --short=16 --quantization=none
+
 Exports the model without quantization (none), as float16 and as dynamic, each
 for windows of --max_seq_length and for any length. Where ai-edge-quantizer is
 installed, it makes files of 8 and 4 bits of the one without quantization. All
@@ -12,6 +16,7 @@ table of docs/tflite.md.
 """
 
 import contextlib
+import dataclasses
 import functools
 import importlib.util
 import json
@@ -24,7 +29,7 @@ import tempfile
 
 from absl import flags, logging
 
-from benchmarks.inputs import count_flag, read_examples
+from benchmarks.inputs import count_flag
 from benchmarks.machine import describe_machine, vector_instructions
 from benchmarks.repetitions import seconds_in_turns
 from benchmarks.tables import print_head, print_row
@@ -68,24 +73,28 @@ def main(argv):
   program.require(_PREDICT_FILE)
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor
+  from bert_span.squad.reader import read_squad
   from bert_span.tflite.tflite_extractor import runtime_name
 
-  examples = list(read_examples(_PREDICT_FILE.value))
+  squad_file = read_squad(_PREDICT_FILE.value)
+  examples = list(squad_file.examples)
   random.Random(_SEED).shuffle(examples)
-  examples = examples[: _QUESTIONS.value]
+  squad_file = dataclasses.replace(
+    squad_file, examples=tuple(examples[: _QUESTIONS.value])
+  )
   extractor = SpanExtractor.from_preset(_MODEL.value)
   with tempfile.TemporaryDirectory() as folder:
     files = _export(extractor, folder)
-    expected = list(extractor.predictions(examples))
-    em, f1 = _scores(examples, expected)
-    scores = {name: _score(path, examples, expected) for name, path in files}
+    expected = list(extractor.predictions(squad_file.examples))
+    em, f1 = _scores(squad_file, expected)
+    scores = {name: _score(path, squad_file, expected) for name, path in files}
     times = _times(files, extractor.window_options.max_seq_length)
     print(describe_machine("tensorflow"))
     print(f"Instructions: {', '.join(vector_instructions())}")
     if not importlib.util.find_spec("ai_edge_quantizer"):
       print("No rows of 8 and 4 bits: pip install ai-edge-quantizer")
     print(
-      f"{len(examples)} questions of {os.path.basename(_PREDICT_FILE.value)}, "
+      f"{len(expected)} questions of {os.path.basename(_PREDICT_FILE.value)}, "
       f"Keras: EM {em:.2f}, F1 {f1:.2f}. {runtime_name()}, p50 "
       f"of {_ROUNDS.value} rounds; speed: none = 1, at equal length and "
       "1 thread\n"
@@ -135,23 +144,25 @@ def _quantized(path, recipe_name):
   return tflite_file.with_files(model, files)
 
 
-def _score(path, examples, expected):
+def _score(path, squad_file, expected):
   """Returns EM, F1, and the share of answers equal to the Keras model's."""
   from bert_span import TFLiteSpanExtractor
 
-  given = list(TFLiteSpanExtractor(path, num_threads=2).predictions(examples))
+  extractor = TFLiteSpanExtractor(path, num_threads=2)
+  given = list(extractor.predictions(squad_file.examples))
   equal = sum(
     (a.char_start, a.char_end) == (b.char_start, b.char_end)
     for a, b in zip(expected, given, strict=True)
   )
-  return (*_scores(examples, given), equal / len(examples))
+  return (*_scores(squad_file, given), equal / len(expected))
 
 
-def _scores(examples, predictions):
-  from bert_span.answers.scoring.squad_scores import evaluate_squad1
+def _scores(squad_file, predictions):
+  from bert_span.answers.scoring.squad_scores import official_scores
 
-  scores = evaluate_squad1(examples, {p.qas_id: p.text for p in predictions})
-  return scores["exact_match"], scores["f1"]
+  scores = official_scores(squad_file, {p.qas_id: p.text for p in predictions})
+  exact = "exact" if squad_file.version_2 else "exact_match"
+  return scores[exact], scores["f1"]
 
 
 def _times(files, max_seq_length):

@@ -4,6 +4,10 @@ r"""Training speed in batches of three kinds, in two runtimes and a peer's.
   python -m benchmarks.training --shapes=base --precisions=bfloat16 \
     --jit_compile --peak_tflops=989
 
+Smallest setting:
+  python -m benchmarks.training --shapes=tiny --max_seq_length=64 \
+    --batch_size=1 --steps=1 --warm_up=1
+
 Sides: `tensorflow`, the step of run_squad; `jax`, the same encoder and head
 under Keras' JAX backend, also where TensorFlow is not installed;
 `transformers`, BertForQuestionAnswering in PyTorch. All have the same sizes
@@ -92,7 +96,7 @@ def _print_rows(shape, precision, side):
   try:
     result = measured_apart("benchmarks.training", case, stderr=subprocess.PIPE)
   except subprocess.CalledProcessError as error:
-    reason = error.stderr.strip().splitlines()[-1]
+    reason = error.stderr.strip().rpartition("\n")[2] or error
     print_row(shape, precision, side, f"not measured: {reason}")
     return
   seconds = {int(length): s for length, s in result["seconds"].items()}

@@ -3,6 +3,10 @@ r"""Time of a training step by type of op, with TensorFlow's profiler.
   python -m benchmarks.training_profile --shape=minilm --batch_size=16 \
     --length=192 [--precision=bfloat16] [--trace_dir=/tmp/trace]
 
+Smallest setting:
+  python -m benchmarks.training_profile --shape=tiny --batch_size=1 --length=8 \
+    --warm_up=1 --steps=1
+
 Trains a random model of the shape with the training loop of run_squad, for
 --warm_up steps without and --steps with the profiler. Prints milliseconds per
 step on the clock and, for each type of op with more than 1 % of the time in

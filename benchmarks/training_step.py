@@ -3,6 +3,10 @@ r"""Peak memory and speed of training steps.
   python -m benchmarks.training_step --shapes=minilm --batch_sizes=8,16 \
     --lengths=128,384 [--precision=bfloat16] [--recompute]
 
+Smallest setting:
+  python -m benchmarks.training_step --shapes=tiny --batch_sizes=2 --lengths=8 \
+    --steps=3
+
 Each case trains a random model of its shape for some steps in its own process,
 on batches of one length, with the training loop of run_squad. Prints one JSON
 line per case: the peak of resident memory or, on a GPU, of TensorFlow's
