@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 r"""Exports a trained model for TensorFlow Serving.
 
-  python -m export.export_saved_model --model=DIR --output=BASE
-  python -m export.export_saved_model --model=DIR --output=BASE \
+  export_saved_model.py --model=DIR --output=BASE
+  export_saved_model.py --model=DIR --output=BASE \
     --version=7 --null_score_diff_threshold=-1.5 --dtype=bfloat16
 
 Writes BASE/<version>/, a SavedModel that takes questions and passages as

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 r"""Exports a trained model as a TFLite file for devices.
 
-  python -m export.export_tflite --model=DIR --output=model.tflite
-  python -m export.export_tflite --model=DIR --output=model.tflite \
+  export_tflite.py --model=DIR --output=model.tflite
+  export_tflite.py --model=DIR --output=model.tflite \
     --quantization=dynamic --evaluate_file=dev.json --max_f1_drop=1
 
 Writes the file and its report, model.tflite.json and model.tflite.txt. The file

@@ -38,13 +38,17 @@ class ServerUnavailableError(ServingError):
     self.retry_after = retry_after  # seconds that the server asks to wait
 
 
+_LABELS = (
+  "A label must be among version_labels in the models.config of TensorFlow "
+  "Serving; other servers have none: ask without label."
+)
 # By the code of gRPC; REST's status codes are translated.
 _REMEDIES = {
-  "NOT_FOUND": "Check the names of model, version and label against the "
-  "server's models.config; GET /v1/models/NAME lists what it has loaded.",
+  "NOT_FOUND": "Check the names of model and version: GET /v1/models/NAME "
+  f"lists what the server has loaded. {_LABELS}",
   "INVALID_ARGUMENT": "The request does not fit the model's signature "
   "serving_default, or it has more questions than max_batch_size of the "
-  "server's batching parameters.",
+  f"server's batching parameters. {_LABELS}",
   "UNAUTHENTICATED": "Give a valid bearer_token.",
   "PERMISSION_DENIED": "This bearer_token or client certificate may not ask "
   "this model.",

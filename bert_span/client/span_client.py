@@ -20,7 +20,7 @@ class SpanClient:
   Example:
 
   ```python
-  with SpanClient("http://localhost:8501", label="stable") as client:
+  with SpanClient("http://localhost:8501") as client:
     answer = client.answer("Who came?", "John Smith came.")
     answer.text, answer.char_start, answer.probability
     client.answer(questions, contexts)  # lists: a list of answers
@@ -34,7 +34,8 @@ class SpanClient:
       or "grpcs://host:8500" for gRPC.
     model: name of the model on the server.
     version: number of the version to ask; None leaves it to the server.
-    label: label of the version to ask, such as "stable", instead.
+    label: label of the version to ask instead, such as "stable"; only of a
+      TensorFlow Serving whose models.config sets it.
     batch_size: questions in a request; the server's max_batch_size at most.
     retry_options: `RetryOptions` of each request.
     credentials: `Credentials` for TLS and a bearer token.

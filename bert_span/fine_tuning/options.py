@@ -101,10 +101,13 @@ class FineTuningOptions(TrainOptions):
     """Returns the steps for so many examples (not windows), as run_squad."""
     steps = int(num_examples / self.train_batch_size * self.num_train_epochs)
     if steps < 1:
+      epochs = self.num_train_epochs
+      most = int(num_examples * epochs)
+      remedy = f"train_batch_size={min(most, 8)}" if most else "more epochs"
       raise ValueError(
         f"{num_examples} examples make no batch of {self.train_batch_size} in "
-        f"{self.num_train_epochs} epochs. Lower train_batch_size or raise "
-        "num_train_epochs."
+        f"{epochs} epochs. Give {remedy}; flags/own_questions.flags are "
+        "settings for few questions."
       )
     return steps
 

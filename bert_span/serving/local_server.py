@@ -193,7 +193,8 @@ def model_app(served, preprocessor, options, steps):
     Route("/windows", windows, methods=["POST"]),
     Route("/healthz", lambda request: JSONResponse({"status": "ok"})),
   ]
-  for path in ("/v1/models/{model}", "/v1/models/{model}/versions/{version}"):
+  for choice in ("", "/versions/{version}", "/labels/{label}"):
+    path = "/v1/models/{model}" + choice
     routes += [
       Route(f"{path}:predict", predict, methods=["POST"]),
       Route(f"{path}/metadata", metadata),
@@ -258,6 +259,8 @@ def _check_model(request, name):
   """Raises status 404 unless a path names the model and its version."""
   model = request.path_params["model"]
   version = request.path_params.get("version", _VERSION)
+  if "label" in request.path_params:
+    raise HTTPException(404, "This server has no labels: ask without one.")
   if (model, version) != (name, _VERSION):
     fault = f"There is only {name!r}, version {_VERSION!r}. Received: "
     raise HTTPException(404, f"{fault}{model!r}, version {version!r}.")

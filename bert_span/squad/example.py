@@ -13,7 +13,10 @@ _BLANKS = "[ \t\r\n\u202f]+"
 
 @dataclasses.dataclass(frozen=True)
 class AnswerSpan:
-  """A labelled answer: `context[char_start:char_start + len(text)]`."""
+  """A labelled answer: `context[char_start:char_start + len(text)]`.
+
+  What an extractor answers is an `Answer`.
+  """
 
   text: str
   char_start: int  # offset in characters (SQuAD's answer_start)
@@ -43,6 +46,11 @@ class SquadExample:
   title: str = ""
   annotations: tuple[tuple[AnswerSpan, ...], ...] = ()
 
+  def __post_init__(self):
+    _check_spans(self.qas_id, "answers", self.answers)
+    for spans in self.annotations:
+      _check_spans(self.qas_id, "annotations", spans)
+
   @property
   def is_unlabelled(self) -> bool:
     """Whether there is neither an answer nor a mark of being unanswerable."""
@@ -65,6 +73,18 @@ class SquadExample:
     """Article and question id, for messages."""
     article = f"article {self.title!r}, " if self.title else ""
     return f"{article}question {self.qas_id!r}"
+
+
+def _check_spans(qas_id, name, spans):
+  """Raises ValueError unless an argument is a tuple of `AnswerSpan`."""
+  if not isinstance(spans, (tuple, list)) or not all(
+    isinstance(span, AnswerSpan) for span in spans
+  ):
+    raise ValueError(
+      f"question {qas_id!r}: {name} must contain "
+      "bert_span.AnswerSpan(text, char_start), in a tuple; an Answer is what "
+      f"an extractor returns. Received: {shortened(spans)}."
+    )
 
 
 def question_pairs(question, context):

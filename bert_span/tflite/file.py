@@ -35,7 +35,7 @@ _FILE_FIELDS = {
   "dynamic_length": bool,
 }
 _MAXIMA = {"max_length": MAX_WINDOW, "model_bytes": INT32_MAX}
-_EXPORT_AGAIN = "Export the model again with export.export_tflite."
+_EXPORT_AGAIN = "Export the model again with export_tflite.py."
 
 # From the bytes of a TFLite file to a `ModelT`, and back.
 parse = flatbuffer_utils.convert_bytearray_to_object
@@ -139,7 +139,7 @@ def read_span_config(path):
     raise ValueError(
       f"{path} contains its tokenizer (--with_tokenizer). bert_span 0.1.0 "
       "opens such files, this version does not. Export the model again with "
-      "export.export_tflite, which has no such flag now."
+      "export_tflite.py, which has no such flag now."
     )
   errors, place = FieldErrors(name), "tflite"
   for field, kind in _FILE_FIELDS.items():

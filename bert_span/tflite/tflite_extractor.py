@@ -27,8 +27,10 @@ _LITERT = "ai_edge_litert"
 class TFLiteSpanExtractor:
   """Answers questions with a TFLite file.
 
-  Only encoder and head run in the file. Tokens, windows and decoding are those
-  of `SpanExtractor`: passages may have any length, case and accents.
+  Encoder and head run in the file, by ai_edge_litert if it is installed.
+  Tokens, windows and decoding are those of `SpanExtractor`, which need
+  TensorFlow and tensorflow-text: passages may have any length, case and
+  accents. Without TensorFlow the runners in C++ and the browser answer.
 
   Example:
 
@@ -39,7 +41,7 @@ class TFLiteSpanExtractor:
   ```
 
   Args:
-    path: a file that export.export_tflite wrote.
+    path: a file that export_tflite.py wrote.
     window_options: `WindowOptions`; None for those of the file.
     decoder_options: those of its head; None for those of the file.
     num_threads: threads of the runtime; None for its default.

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 
 import keras
 import numpy as np
@@ -237,3 +238,18 @@ def test_fine_tune_leaves_frozen_layers_as_they_are(tmp_path):
     np.testing.assert_array_equal(weight, before)
   for weight, before in zip(extractor.head.weights, head, strict=True):
     assert np.any(weight != before)
+
+
+def test_fewer_questions_than_a_batch_train_as_the_message_says():
+  extractor, examples = tiny_extractor(), _EXAMPLES[:8]
+  assert len(examples) < FineTuningOptions().train_batch_size
+  with pytest.raises(ValueError, match=f"^{len(examples)} examples") as error:
+    fine_tune(extractor, examples[:8])
+  (size,) = re.findall(r"train_batch_size=(\d+)", str(error.value))
+  before = compared_weights(extractor)
+  assert fine_tune(
+    extractor, examples, FineTuningOptions(train_batch_size=int(size))
+  )
+  assert max_difference(before, compared_weights(extractor)) > 0
+  extractor.compile(optimizer=BertAdamW(1e-2))
+  assert np.isfinite(extractor.fit(_X, _Y, verbose=0).history["loss"]).all()

@@ -117,6 +117,7 @@ def test_every_signature_is_described_and_status_is_available(port):
     (_PREDICT, b" " * 5001, 413),
     ("/v1/models/other:predict", {}, 404),
     ("/v1/models/bert_span/versions/2:predict", {}, 404),
+    ("/v1/models/bert_span/labels/stable:predict", {}, 404),
     ("/windows", {"question": "?"}, 400),
   ],
 )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bert_span import Answer, AnswerSpan, SquadExample
 from bert_span.squad.example import question_pairs
 
 
@@ -30,3 +31,18 @@ def test_two_texts_or_two_lists_are_pairs(form):
 def test_what_is_no_text_is_refused_with_its_index(question, context, name):
   with pytest.raises(ValueError, match=name):
     question_pairs(question, context)
+
+
+@pytest.mark.parametrize(
+  "answers",
+  [
+    (Answer("Anna", 22, 26, 1.0, 1.0),),
+    AnswerSpan("Anna", 22),
+    (("Anna", 22),),
+    "Anna",
+  ],
+)
+def test_the_type_of_a_labelled_answer_is_named(answers):
+  for wrong in ({"answers": answers}, {"annotations": (answers,)}):
+    with pytest.raises(ValueError, match=r"'q1'.*AnswerSpan\(text, char_start"):
+      SquadExample("q1", "Who?", "Anna", **wrong)

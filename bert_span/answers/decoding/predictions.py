@@ -29,7 +29,8 @@ class Answer(NamedTuple):
   """An answer: `context[char_start:char_end]`; "" and 0, 0 for "no answer".
 
   Offsets are half-open, in characters. Answers are compared by their score; see
-  `SpanDecoder` and `BioDecoder` for scores and probabilities.
+  `SpanDecoder` and `BioDecoder` for scores and probabilities. A labelled answer
+  of a `SquadExample` is an `AnswerSpan`.
   """
 
   text: str
