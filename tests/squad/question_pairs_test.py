@@ -36,7 +36,7 @@ def test_what_is_no_text_is_refused_with_its_index(question, context, name):
 @pytest.mark.parametrize(
   "answers",
   [
-    (Answer("Anna", 22, 26, 1.0, 1.0),),
+    (Answer("Anna", 22, 26, 1.0, 1.0, -1.0),),
     AnswerSpan("Anna", 22),
     (("Anna", 22),),
     "Anna",
