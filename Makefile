@@ -23,8 +23,8 @@ FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
 TEST := $(BIN)/python -m pytest tests --ignore=tests/device -n auto \
   --maxprocesses=2 --dist=worksteal
 
-.PHONY: quickstart test coverage test-fast fuzz test-device test-task-library \
-  test-old-runtimes test-install docs lint format clean
+.PHONY: quickstart test test-large coverage test-fast fuzz test-device \
+  test-task-library test-old-runtimes test-install docs lint format clean
 
 # The virtual environment, again whenever the requirements change.
 $(INSTALLED): setup.py
@@ -71,9 +71,13 @@ quickstart: $(INSTALLED)
 	@echo "               docs/fine_tuning.md, for your own data"
 
 test: $(ENCODER) lint
-	$(TEST)
+	$(TEST) -m 'not large'
 
-# The same, and the share of the lines that they run.
+# Trainings, exports and real data: the tests that take over 5 seconds.
+test-large: $(ENCODER)
+	$(TEST) -m large
+
+# All of these, and the share of the lines that they run.
 coverage: $(ENCODER)
 	$(TEST) --cov=bert_span --cov=export
 
