@@ -40,6 +40,7 @@ _REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 _NOT_COMPARED = (
   *("metadata.json", "checksums.json", "training_options.json"),
   *("data_places.jsonl", "job.json", "tokens_per_second"),
+  "question_truncated",  # a new output
 )
 
 # Kinds of files: the commands that write them, and those that read a copy. A
