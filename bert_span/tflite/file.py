@@ -205,7 +205,8 @@ def check_tables(path, content, vocabulary, max_length):
   for operator in graph.operators:
     name = flatbuffer_utils.opcode_to_name(model, operator.opcodeIndex)
     reads_ids = name == "GATHER" and operator.inputs[1] == ids
-    if reads_ids or name == "STRIDED_SLICE":
+    cuts = name == "STRIDED_SLICE" and operator.inputs[0] not in graph.inputs
+    if reads_ids or cuts:
       shape = graph.tensors[operator.inputs[0]].shape
       tables[name] += [tuple(shape)] if len(shape) == 2 else []
   ((rows, width), *_) = tables["GATHER"]

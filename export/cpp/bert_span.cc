@@ -1149,7 +1149,7 @@ struct SpanExtractor::Parts {
   Parts(std::string file_content, int num_threads)
       : content(std::move(file_content)),
         files(ReadArchive(content)),
-        config(File("span_config.json")),
+        config(CheckedConfig()),
         decoder(config),
         tokenizer(File("vocab.txt"), config.IsTrue("do_lower_case")),
         max_seq_length(
@@ -1171,14 +1171,20 @@ struct SpanExtractor::Parts {
     return found->second;
   }
 
+  // Of another head, other fields would be missing.
+  JsonValues CheckedConfig() const {
+    JsonValues values(File("span_config.json"));
+    values.Count("format", 1, 1);
+    if (values.Text("head") != "span") throw values.Wrong("head", "span");
+    if (values.IsTrue("tflite.with_tokenizer")) {  // of bert_span 0.1.0
+      throw Error("the file contains its tokenizer: export it again");
+    }
+    return values;
+  }
+
   // The bytes of the model. The runtime does not check them: damaged ones would
   // end the process.
   std::string_view CheckedModel() const {
-    config.Count("format", 1, 1);
-    if (config.Text("head") != "span") throw config.Wrong("head", "span");
-    if (config.IsTrue("tflite.with_tokenizer")) {  // of bert_span 0.1.0
-      throw Error("the file contains its tokenizer: export it again");
-    }
     if (max_seq_length <= max_query_length + kSpecialTokens ||
         max_seq_length > max_length()) {
       throw config.Wrong(

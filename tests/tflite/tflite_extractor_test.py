@@ -11,16 +11,18 @@ from exported_tflite import (
   with_files_of,
   with_wrong_values,
 )
-from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
+from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.text.options import WindowOptions
+from bert_span.tflite.export import tflite_content
 from bert_span.tflite.file import (
   read_files,
   read_span_config,
   with_files,
 )
+from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 pytestmark = pytest.mark.large
@@ -60,6 +62,14 @@ def test_answers_are_those_of_the_model(file):
     assert [a[:3] for a in answers] == [w[:3] for w in wanted]
     for answer, expected_answer in zip(answers, wanted, strict=True):
       assert answer[3:] == pytest.approx(expected_answer[3:], abs=1e-4)
+
+
+def test_windows_as_long_as_vectors_are_wide_are_no_table(tmp_path):
+  """An 8-bit file slices its mask, of the shape [1, max_seq_length]."""
+  model = tiny_extractor(window_options=WindowOptions(16, 8, 8))
+  path = tmp_path / "qa.tflite"
+  path.write_bytes(tflite_content(model, TFLiteOptions("dynamic")))
+  assert TFLiteSpanExtractor(path).answer(QUESTION, CONTEXT).text in CONTEXT
 
 
 def test_options_replace_those_of_the_file():
