@@ -103,6 +103,7 @@ setuptools.setup(
       "pytest>=8",
       *("pytest-cov", "pytest-xdist"),
       "ruff>=0.9",
+      "sentencepiece>=0.2.3",
       # Keras' TensorBoard callback.
       "tensorboard",
       *("starlette", "uvicorn"),

@@ -24,6 +24,7 @@ _KERAS_NAMES = {
   "BioLoss": "bert_span.modeling.losses",
   "WordPieceTokenizer": "bert_span.text.tokenizer",
   "BytePairTokenizer": "bert_span.text.byte_pair_tokenizer",
+  "SentencePieceTokenizer": "bert_span.text.sentencepiece_tokenizer",
   "SlidingWindows": "bert_span.text.windows",
   "SpanPreprocessor": "bert_span.data.preprocessor",
   "BioPreprocessor": "bert_span.data.bio_preprocessor",

@@ -22,6 +22,8 @@ from bert_span.data.window_batches import (
 from bert_span.squad.example import NOT_LOCATED, check_located
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
 from bert_span.text.options import WindowOptions
+from bert_span.text.sentencepiece_model import SentencePieces
+from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import BytePairs
 from bert_span.text.windows import SlidingWindows
@@ -49,8 +51,8 @@ class SpanPreprocessor(keras.layers.Layer):
 
   Args:
     vocabulary: list of WordPieces, the index is the id; or the `BytePairs` of
-      RoBERTa.
-    do_lower_case: lower-case and strip accents; byte pairs are always cased.
+      RoBERTa, or `SentencePieces`.
+    do_lower_case: lower-case and strip accents; only for WordPieces.
     options: `WindowOptions`.
     pad_to_max: pad every batch to max_seq_length, and score the padding as the
       original does; else padding depends on the batch and is not scored.
@@ -90,11 +92,13 @@ class SpanPreprocessor(keras.layers.Layer):
     super().__init__(**kwargs)
     self.built = True  # nothing to build
     self.options = options or WindowOptions()
-    self._whole_words = not isinstance(vocabulary, BytePairs)
-    if self._whole_words:
-      self.tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
-    else:
+    if isinstance(vocabulary, SentencePieces):
+      self.tokenizer = SentencePieceTokenizer(*vocabulary)
+    elif isinstance(vocabulary, BytePairs):
       self.tokenizer = BytePairTokenizer(*vocabulary)
+    else:
+      self.tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
+    self._whole_words = isinstance(self.tokenizer, WordPieceTokenizer)
     self.sliding_windows = SlidingWindows(
       self.options,
       self.tokenizer.cls_id,
@@ -238,7 +242,7 @@ class SpanPreprocessor(keras.layers.Layer):
 
   def get_config(self):
     vocabulary = self.tokenizer.full_vocabulary
-    if isinstance(vocabulary, BytePairs):
+    if not isinstance(vocabulary, list):
       vocabulary = vocabulary._asdict()
     return {
       **super().get_config(),
@@ -252,7 +256,8 @@ class SpanPreprocessor(keras.layers.Layer):
   def from_config(cls, config):
     vocabulary = config["vocabulary"]
     if isinstance(vocabulary, dict):
-      vocabulary = BytePairs(**vocabulary)
+      kind = BytePairs if "merges" in vocabulary else SentencePieces
+      vocabulary = kind(**vocabulary)
     options = WindowOptions(**config["options"])
     return cls(**{**config, "options": options, "vocabulary": vocabulary})
 

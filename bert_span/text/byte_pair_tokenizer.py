@@ -15,14 +15,18 @@ if their joined bytes are a token, in the order of the tokens' scores. With one
 merge a token and scores by rank, this gives the same tokens.
 """
 
-import struct
-
 import keras
 import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_span.text.tokenizer import Tokenizer, ragged_tokens
+from bert_span.text.sentencepiece_model import (
+  BPE,
+  CONTROL,
+  UNKNOWN,
+  ModelProto,
+)
+from bert_span.text.tokenizer import Tokenizer, character_ends, ragged_tokens
 from bert_span.text.vocabulary import BytePairs
 
 # Unicode's White_Space, which is more than RE2's \s.
@@ -33,8 +37,6 @@ _WORD = (
 )
 # Ends a word; no byte of UTF-8, so neither a text nor a class contains it.
 _END = b"\xff"
-# Types of tokens in a SentencePiece model.
-_NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -118,9 +120,7 @@ class BytePairTokenizer(Tokenizer):
     byte_ends = tf.cumsum(tf.gather(self._num_bytes, ids))
     byte_starts = byte_ends - tf.gather(self._num_bytes, ids)
     # The characters of the first and of the last byte.
-    limits = tf.constant([0x80, 0x800, 0x10000], characters.dtype)
-    sizes = 1 + tf.searchsorted(limits, characters.values, "right", tf.int64)
-    after = tf.cumsum(sizes)  # bytes in UTF-8
+    after = character_ends(characters.values)
     starts = tf.searchsorted(after, byte_starts, "right", tf.int64)
     ends = tf.searchsorted(after, byte_ends, "left", tf.int64) + 1
     rows = tf.gather(characters.value_rowids(), starts)
@@ -176,33 +176,19 @@ def _ranks(vocabulary, merges):
 def _sentencepiece_model(vocabulary, characters, ranks):
   """A serialized SentencePiece model that applies the merges to bytes.
 
-  Tokens of no merge, such as <s>, are never found in a text. The Python module
-  of sentencepiece_model.proto needs a certain protobuf.
+  Tokens of no merge, such as <s>, are never found in a text.
   """
-  pieces = [
-    _piece(character, -1.0 - ranks[token], _NORMAL)
-    if token in ranks
-    else _piece(f"\u2581{token}", 0.0, _CONTROL)
-    for token, character in zip(vocabulary, characters, strict=True)
-  ]
+  model = ModelProto()
+  for token, character in zip(vocabulary, characters, strict=True):
+    if token in ranks:
+      model.pieces.add(piece=character, score=-1.0 - ranks[token])
+    else:
+      model.pieces.add(piece=f"\u2581{token}", type=CONTROL)
   # SentencePiece asks for an unknown token, which is never found either.
-  pieces.append(_piece("\u2581", 0.0, _UNKNOWN))
-  trainer = b"\x18\x02"  # model_type = BPE
-  # add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces = false
-  normalizer = _message(1, b"identity") + b"\x18\x00\x20\x00\x28\x00"
-  return b"".join([*pieces, _message(2, trainer), _message(3, normalizer)])
-
-
-def _piece(text, score, kind):
-  """A token of a SentencePiece model: text = 1, score = 2, type = 3."""
-  score_and_type = struct.pack("<BfBB", 0x15, score, 0x18, kind)
-  return _message(1, _message(1, text.encode()) + score_and_type)
-
-
-def _message(field, data):
-  """A field of a protocol buffer that holds bytes."""
-  length, size = len(data), bytearray()
-  while length > 0x7F:
-    size.append(length & 0x7F | 0x80)
-    length >>= 7
-  return bytes([field << 3 | 2, *size, length]) + data
+  model.pieces.add(piece="\u2581", type=UNKNOWN)
+  model.trainer_spec.model_type = BPE
+  model.normalizer_spec.name = "identity"
+  model.normalizer_spec.add_dummy_prefix = False
+  model.normalizer_spec.remove_extra_whitespaces = False
+  model.normalizer_spec.escape_whitespaces = False
+  return model.SerializeToString()

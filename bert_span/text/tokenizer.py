@@ -46,6 +46,12 @@ def ragged_tokens(parts, rows, num_texts):
   return Tokens(*(ragged(x, rows, num_texts, validate=False) for x in parts))
 
 
+def character_ends(code_points):
+  """Bytes in UTF-8 up to the end of each of some characters, int64 [n]."""
+  limits = tf.constant([0x80, 0x800, 0x10000], code_points.dtype)
+  return tf.cumsum(1 + tf.searchsorted(limits, code_points, "right", tf.int64))
+
+
 class Characters(NamedTuple):
   """The characters of a batch of texts, concatenated."""
 

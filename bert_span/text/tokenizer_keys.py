@@ -36,7 +36,26 @@ CONFIG_VALUES = {
     "sep_token": (None, "</s>"),
     "pad_token": (None, "<pad>"),
   },
+  "Unigram": {
+    "tokenizer_class": (
+      *(None, "XLMRobertaTokenizer", "XLMRobertaTokenizerFast"),
+      *("CamembertTokenizer", "CamembertTokenizerFast"),
+      *("DebertaV2Tokenizer", "DebertaV2TokenizerFast"),
+      *("PreTrainedTokenizerFast", "TokenizersBackend"),
+    ),
+    "add_prefix_space": (None, True),
+    "do_lower_case": (None, False),
+    "split_by_punct": (None, False),
+    "sp_model_kwargs": (None, {}),
+    "vocab_type": (None, "spm"),
+    "unk_token": (None, "<unk>", "[UNK]"),
+    "cls_token": (None, "<s>", "[CLS]"),
+    "sep_token": (None, "</s>", "[SEP]"),
+    "pad_token": (None, "<pad>", "[PAD]"),
+  },
 }
+_BERT_PAIR = "[CLS]:0 A:0 [SEP]:0 B:1 [SEP]:1"
+_ROBERTA_PAIR = "<s>:0 A:0 </s>:0 </s>:0 B:0 </s>:0"
 # Keys of tokenizer.json, the names of nested objects joined by dots.
 JSON_VALUES = {
   "WordPiece": {
@@ -49,7 +68,7 @@ JSON_VALUES = {
     # Words of 101 to 200 characters: docs/coming_from_transformers.md.
     "model.max_input_chars_per_word": (None, 100, 200),
     "post_processor.pair": (
-      "[CLS]:0 A:0 [SEP]:0 B:1 [SEP]:1",
+      _BERT_PAIR,
       # Encoders without segments.
       "[CLS]:0 A:0 [SEP]:0 B:0 [SEP]:0",
     ),
@@ -63,13 +82,34 @@ JSON_VALUES = {
     "model.continuing_subword_prefix": (None, ""),
     "model.end_of_word_suffix": (None, ""),
     "model.ignore_merges": (None, False),
-    "post_processor.pair": ("<s>:0 A:0 </s>:0 </s>:0 B:0 </s>:0",),
+    "post_processor.pair": (_ROBERTA_PAIR,),
+  },
+  "Unigram": {
+    # Names of the steps; SentencePiece strips a text and joins its blanks.
+    "normalizer.type": (
+      *("Precompiled", "Precompiled Replace", "Strip Precompiled Replace"),
+      "Precompiled Strip Replace",
+    ),
+    "normalizer.pattern": (None, {"Regex": " {2,}"}),
+    "normalizer.content": (None, " ", "\u2581"),
+    "pre_tokenizer.type": ("Metaspace", "WhitespaceSplit Metaspace"),
+    "pre_tokenizer.replacement": ("\u2581",),
+    "pre_tokenizer.add_prefix_space": (None, True),
+    "pre_tokenizer.prepend_scheme": (None, "always"),
+    "model.unk_id": (3,),
+    "model.byte_fallback": (None, False),
+    "post_processor.pair": (_ROBERTA_PAIR, _BERT_PAIR),
   },
 }
 # Tokens that may be listed as added; a text is never split at others.
 SPECIAL_TOKENS = {
   "WordPiece": {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"},
   "BPE": {"<s>", "</s>", "<unk>", "<pad>", "<mask>"},
+  "Unigram": {
+    *("<s>", "</s>", "<unk>", "<pad>", "<mask>"),
+    *("<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"),
+    *("[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"),
+  },
 }
 
 
@@ -78,7 +118,7 @@ def check_config(values, kind, path):
 
   Args:
     values: its object, with that of special_tokens_map.json.
-    kind: "WordPiece" or "BPE".
+    kind: "WordPiece", "BPE" or "Unigram".
     path: of the file, for messages.
 
   Returns:
@@ -113,13 +153,13 @@ def check_json(values, path):
   """Refuses values of tokenizer.json that give other tokens.
 
   Returns:
-    The type of its model, "WordPiece" or "BPE", and whether text is
+    The type of its model, a key of `JSON_VALUES`, and whether text is
     lower-cased.
 
   Raises:
     ValueError: as `check_config`.
   """
-  flat = _flat(values)
+  flat = flat_values(values)
   kind = flat.get("model.type")
   if kind not in JSON_VALUES:
     raise ValueError(
@@ -174,17 +214,22 @@ def _boolean(values, key, path):
   return value
 
 
-def _flat(values):
-  """Values of tokenizer.json by joined keys; a sequence of one is its item."""
+def flat_values(values):
+  """Values of tokenizer.json by joined keys.
+
+  A sequence has the keys of all its items, and their types, joined by blanks.
+  """
   flat = {}
   lists = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
   for name in ("normalizer", "pre_tokenizer", "model", "post_processor"):
     part = values.get(name)
     items = part.get(lists.get(name)) if isinstance(part, dict) else None
-    if isinstance(items, list) and len(items) == 1:
-      part = items[0]
-    if isinstance(part, dict):
-      flat |= {f"{name}.{key}": value for key, value in part.items()}
+    items = [part] if not isinstance(items, list) else items
+    items = [item for item in items if isinstance(item, dict)]
+    for item in items:
+      flat |= {f"{name}.{key}": value for key, value in item.items()}
+    if len(items) > 1:
+      flat[f"{name}.type"] = " ".join(str(item.get("type")) for item in items)
   flat["post_processor.pair"] = _pair(values.get("post_processor"))
   return flat
 

@@ -1,4 +1,4 @@
-"""Vocabularies: WordPieces, one a line, or the byte pairs of RoBERTa."""
+"""Vocabularies: WordPieces, one a line, byte pairs, or SentencePieces."""
 
 import collections
 import hashlib
@@ -10,11 +10,25 @@ import tensorflow as tf
 
 from bert_span.options.messages import shortened
 from bert_span.storage.files import read_json_object, read_text
+from bert_span.text.sentencepiece_model import (
+  SentencePieces,
+  sentence_pieces,
+  sentence_pieces_of_json,
+)
 from bert_span.text.tokenizer_keys import check_json
 
 UNKNOWN_TOKEN = "[UNK]"
 CLS_TOKEN = "[CLS]"
 SEP_TOKEN = "[SEP]"
+# Kinds of vocabularies, in words.
+WORD_PIECES = "WordPieces"
+BYTE_PAIRS = "byte pairs"
+SENTENCE_PIECES = "SentencePieces"
+
+
+# Names of SentencePiece models in directories of Hugging Face and KerasHub.
+PIECE_FILES = "sentencepiece.bpe.model", "spm.model", "spiece.model"
+_PIECE_ENDINGS = ".model", ".spm"
 
 
 class BytePairs(NamedTuple):
@@ -24,13 +38,15 @@ class BytePairs(NamedTuple):
   merges: list[str]
 
 
-def load_vocabulary(path):
+def load_vocabulary(path, architecture="bert"):
   """Returns the list of tokens in a vocab.txt, local or remote.
 
   White space around a token is dropped, as in run_squad. The path may also be
   the tokenizer.json of a Hugging Face directory, or a vocab.json with a
-  merges.txt beside it: `BytePairs` if the model is RoBERTa's. ValueError if the
-  file is missing, not UTF-8, or no vocabulary.
+  merges.txt beside it: `BytePairs` if the model is RoBERTa's. A SentencePiece
+  model, or a tokenizer.json with one, gives the `SentencePieces` of an
+  architecture, "xlm-roberta" for instance. ValueError if the file is missing,
+  not UTF-8, or no vocabulary.
   """
   folder, name = os.path.split(path)
   merges = os.path.join(folder, "merges.txt")
@@ -45,11 +61,16 @@ def load_vocabulary(path):
     lines = read_text(merges).split("\n")
     merges = [line for line in lines if line and line[:9] != "#version:"]
     return _byte_pairs(read_json_object(path), merges, path)
+  if path.endswith(_PIECE_ENDINGS):
+    with tf.io.gfile.GFile(path, "rb") as file:
+      return sentence_pieces(file.read(), architecture, path)
   if path.endswith(".json"):
     values = read_json_object(path)
     kind, _ = check_json(values, path)
     if kind == "BPE":
       return _byte_pairs_of_json(values, path)
+    if kind == "Unigram":
+      return sentence_pieces_of_json(values, architecture, path)
     tokens = _by_id(values["model"].get("vocab"), path)
   else:
     lines = read_text(path).rstrip("\n").split("\n")
@@ -120,9 +141,10 @@ def _by_id(ids, path):
 
 def check_vocabulary(tokens, source="the vocabulary"):
   """Raises ValueError if a special token is missing or a token is repeated."""
-  if isinstance(tokens, BytePairs):
+  kind = vocabulary_kind(tokens)
+  if kind != WORD_PIECES:
     raise ValueError(
-      f"{source} has byte pairs; only WordPieces can be used for this. Use the "
+      f"{source} has {kind}; only WordPieces can be used for this. Use the "
       "vocab.txt of a BERT model."
     )
   required = (UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN)
@@ -138,6 +160,12 @@ def check_vocabulary(tokens, source="the vocabulary"):
       f"{source} contains the token {token!r} more than once, so its id is "
       "ambiguous. Use the vocabulary that belongs to the checkpoint."
     )
+
+
+def vocabulary_kind(vocabulary):
+  """What a vocabulary has, in words; `WORD_PIECES` for a list of tokens."""
+  kinds = {BytePairs: BYTE_PAIRS, SentencePieces: SENTENCE_PIECES}
+  return kinds.get(type(vocabulary), WORD_PIECES)
 
 
 def is_cased(vocabulary):

@@ -210,7 +210,7 @@ def test_the_vocabulary_is_read_from_tokenizer_json(tmp_path, tensors):
   assert loaded.vocabulary() == tokens
   assert loaded.lower_case is False
   for changes, message in (
-    ({"type": "Unigram"}, "WordPiece or BPE"),
+    ({"type": "WordLevel"}, "WordPiece or BPE or Unigram"),
     ({"type": "BPE"}, "normalizer.type"),
     ({"vocab": {"a": 1}}, "vocabulary"),
   ):

@@ -53,11 +53,36 @@ _JSON = {
     },
     "model": {"type": "BPE", "dropout": None, "ignore_merges": False},
   },
+  # As XLM-R's.
+  "Unigram": {
+    "added_tokens": [],
+    "normalizer": {"type": "Precompiled", "precompiled_charsmap": ""},
+    "pre_tokenizer": {
+      "type": "Sequence",
+      "pretokenizers": [
+        {"type": "WhitespaceSplit"},
+        {
+          "type": "Metaspace",
+          "replacement": "\u2581",
+          "prepend_scheme": "always",
+          "split": True,
+        },
+      ],
+    },
+    "post_processor": {
+      "type": "TemplateProcessing",
+      "pair": _items(
+        *(("<s>", 0), ("A", 0), ("</s>", 0)),
+        *(("</s>", 0), ("B", 0), ("</s>", 0)),
+      ),
+    },
+    "model": {"type": "Unigram", "unk_id": 3, "byte_fallback": False},
+  },
 }
 
 
 def tokenizer_json(kind, **model):
-  """A tokenizer.json of "WordPiece" or "BPE", with fields of its model."""
+  """A tokenizer.json of a type of model, with fields of that."""
   values = copy.deepcopy(_JSON[kind])
   values["model"] |= model
   return values

@@ -19,6 +19,12 @@ def _with(kind, key, value):
     values["post_processor"] = value
     return values
   part, name = key.split(".")
+  items = (values[part] or {}).get("pretokenizers")
+  if items and name != "type":
+    items[-1][name] = value
+    return values
+  if items:
+    values[part] = {}
   if name == "type":
     values[part] = None if value is None else {**(values[part] or {})}
   if values[part] is not None:

@@ -1,0 +1,246 @@
+"""SentencePiece models, and the ids that families of encoders give to pieces.
+
+A model is a protocol buffer. The Python module of sentencepiece_model.proto
+needs a certain protobuf, so its messages are declared here, with the fields
+that are used; others are kept.
+
+Source: google/sentencepiece, src/sentencepiece_model.proto.
+"""
+
+import base64
+import dataclasses
+from typing import NamedTuple
+
+from google.protobuf import (
+  descriptor_pb2,
+  descriptor_pool,
+  message,
+  message_factory,
+)
+
+from bert_span.text.tokenizer_keys import flat_values
+
+# Types of a piece, and of a model.
+NORMAL, UNKNOWN, CONTROL = 1, 2, 3
+BPE = 2
+# Stands for a blank in pieces.
+BLANK = "\u2581"
+
+_PACKAGE = "bert_span.sentencepiece"
+# Fields of each message: name, number, type, default.
+_MESSAGES = {
+  "Piece": [
+    ("piece", 1, "STRING", ""),
+    ("score", 2, "FLOAT", "0"),
+    ("type", 3, "INT32", "1"),
+  ],
+  "TrainerSpec": [
+    ("model_type", 3, "INT32", "1"),  # Unigram
+    ("treat_whitespace_as_suffix", 24, "BOOL", "false"),
+    ("byte_fallback", 35, "BOOL", "false"),
+    ("unk_id", 40, "INT32", "0"),
+  ],
+  "NormalizerSpec": [
+    ("name", 1, "STRING", ""),
+    ("precompiled_charsmap", 2, "BYTES", ""),
+    ("add_dummy_prefix", 3, "BOOL", "true"),
+    ("remove_extra_whitespaces", 4, "BOOL", "true"),
+    ("escape_whitespaces", 5, "BOOL", "true"),
+  ],
+  "ModelProto": [
+    ("pieces", 1, "Piece", None),
+    ("trainer_spec", 2, "TrainerSpec", None),
+    ("normalizer_spec", 3, "NormalizerSpec", None),
+  ],
+}
+# Values with which blanks are what `SentencePieceTokenizer` expects.
+_SETTINGS = {
+  "trainer_spec": {"treat_whitespace_as_suffix": False, "byte_fallback": False},
+  "normalizer_spec": {"escape_whitespaces": True},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class PieceFamily:
+  """Which tokens a family of encoders has, in the order of their ids.
+
+  They are `first`, the pieces of the model after `replaced`, and `mask`.
+  """
+
+  first: tuple[str, ...]
+  replaced: tuple[str, ...]  # the first pieces of the model
+  cls: str = "<s>"
+  sep: str = "</s>"
+  pad: str = "<pad>"
+  unknown: str = "<unk>"
+  mask: str = "<mask>"
+  num_separators: int = 2  # between question and passage
+  file_name: str = "sentencepiece.bpe.model"  # in Hugging Face's directories
+
+  @property
+  def special_tokens(self):
+    """Special tokens by their names in Hugging Face's tokenizer_config.json."""
+    return {
+      "bos_token": self.cls,
+      "eos_token": self.sep,
+      "cls_token": self.cls,
+      "sep_token": self.sep,
+      "unk_token": self.unknown,
+      "pad_token": self.pad,
+      "mask_token": self.mask,
+    }
+
+  def tokens(self, pieces):
+    """The tokens of the pieces of a model, two lists of str."""
+    tokens = [*self.first, *pieces[len(self.replaced) :]]
+    # KerasHub's models of DeBERTa may have it among the pieces.
+    return tokens if self.mask in tokens else [*tokens, self.mask]
+
+
+# By their names in Hugging Face's config.json.
+PIECE_FAMILIES = {
+  # Fairseq's first four tokens; Conneau et al. 2020, arXiv 1911.02116.
+  "xlm-roberta": PieceFamily(
+    ("<s>", "<pad>", "</s>", "<unk>"), ("<unk>", "<s>", "</s>")
+  ),
+  # Its pieces <s> and </s> are used, fairseq's are not; Martin et al. 2020,
+  # arXiv 1911.03894.
+  "camembert": PieceFamily(
+    ("<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"), ("<unk>",)
+  ),
+  # He et al. 2023, arXiv 2111.09543.
+  "deberta-v2": PieceFamily(
+    (),
+    (),
+    *("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"),
+    num_separators=1,
+    file_name="spm.model",
+  ),
+}
+
+
+class SentencePieces(NamedTuple):
+  """The vocabulary of a `SentencePieceTokenizer`; its arguments."""
+
+  model: str  # the serialized ModelProto, in base64
+  family: str
+
+  @property
+  def tokens(self):
+    """List of tokens; the index is the id."""
+    pieces = [each.piece for each in parse_model(self.proto).pieces]
+    return PIECE_FAMILIES[self.family].tokens(pieces)
+
+  @property
+  def proto(self):
+    """The bytes of the model, as its file has them."""
+    return base64.b64decode(self.model)
+
+
+def sentence_pieces(proto, family, source):
+  """The `SentencePieces` of the bytes of a model; source names it in errors.
+
+  Raises:
+    ValueError: the bytes are no such model, or `family` gives ids to other
+      pieces.
+  """
+  if family not in PIECE_FAMILIES:
+    raise ValueError(
+      f"{source} is a SentencePiece model. Its ids are known for "
+      f"{', '.join(PIECE_FAMILIES)}. Received: {family}. Use the vocabulary "
+      "that belongs to the encoder, or give the directory of such a model."
+    )
+  model = parse_model(proto, source)
+  of_family = PIECE_FAMILIES[family]
+  pieces = [each.piece for each in model.pieces]
+  begin = tuple(pieces[: len(of_family.replaced)])
+  special = (of_family.cls, of_family.sep, of_family.pad, of_family.unknown)
+  missing = sorted({*special} - {*of_family.tokens(pieces)})
+  if begin != of_family.replaced or missing:
+    raise ValueError(
+      f"{source}: a model for {family} must begin with the pieces "
+      f"{of_family.replaced}, and have {special} among its tokens. Received: "
+      f"{pieces[:4]}, without {missing}. Use the model of the encoder."
+    )
+  return SentencePieces(base64.b64encode(proto).decode(), family)
+
+
+def sentence_pieces_of_json(values, family, source):
+  """The `SentencePieces` of a tokenizer.json with a Unigram model.
+
+  It has the tokens by id with their scores, and the map of characters.
+  """
+  of_family = PIECE_FAMILIES.get(family, PieceFamily((), ()))
+  first, special = (
+    of_family.first,
+    (of_family.cls, of_family.sep, of_family.pad),
+  )
+  model = ModelProto()
+  try:
+    vocab = [(token, float(score)) for token, score in values["model"]["vocab"]]
+    begin = tuple(token for token, _ in vocab[: len(first)])
+    if begin != first:
+      raise ValueError(f"it begins with {begin}, not {first}")
+    vocab = vocab[len(first) :]
+    if vocab and vocab[-1][0] == of_family.mask:
+      del vocab[-1]
+    for token, score in [*((t, 0.0) for t in of_family.replaced), *vocab]:
+      kind = CONTROL if token in special else NORMAL
+      kind = UNKNOWN if token == of_family.unknown else kind
+      if kind == UNKNOWN:
+        model.trainer_spec.unk_id = len(model.pieces)
+      model.pieces.add(piece=token, score=score, type=kind)
+    charsmap = flat_values(values)["normalizer.precompiled_charsmap"]
+    charsmap = base64.b64decode(charsmap, validate=True)
+  except (ValueError, KeyError, TypeError) as error:
+    raise ValueError(
+      f"{source}: vocab or precompiled_charsmap are not those of a Unigram "
+      f"model of {family} ({error}). Use the file that belongs to the model."
+    ) from error
+  model.normalizer_spec.precompiled_charsmap = charsmap
+  return sentence_pieces(model.SerializeToString(), family, source)
+
+
+def parse_model(proto, source="the vocabulary"):
+  """Returns the `ModelProto` of bytes; ValueError if it cannot be used."""
+  remedy = "Use the SentencePiece model of the encoder."
+  try:
+    model = ModelProto.FromString(proto)
+  except message.DecodeError as error:
+    raise ValueError(
+      f"{source} cannot be read as a SentencePiece model: {error}. {remedy}"
+    ) from error
+  if not model.pieces:
+    raise ValueError(f"{source} has no pieces. {remedy}")
+  for part, values in _SETTINGS.items():
+    for name, value in values.items():
+      found = getattr(getattr(model, part), name)
+      if found != value:
+        raise ValueError(
+          f"{source}: {name} must be {value}. Received: {found}. Use another "
+          "model."
+        )
+  return model
+
+
+def _model_class():
+  """The class of a ModelProto."""
+  file = descriptor_pb2.FileDescriptorProto(name=_PACKAGE, package=_PACKAGE)
+  for name, fields in _MESSAGES.items():
+    declared = file.message_type.add(name=name)
+    for field, number, kind, default in fields:
+      added = declared.field.add(name=field, number=number)
+      is_list = field == "pieces"
+      added.label = added.LABEL_REPEATED if is_list else added.LABEL_OPTIONAL
+      if kind in _MESSAGES:
+        added.type, added.type_name = added.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
+      else:
+        added.type = getattr(added, f"TYPE_{kind}")
+        added.default_value = default
+  pool = descriptor_pool.DescriptorPool()
+  pool.Add(file)
+  found = pool.FindMessageTypeByName(f"{_PACKAGE}.ModelProto")
+  return message_factory.GetMessageClass(found)
+
+
+ModelProto = _model_class()
