@@ -18,6 +18,7 @@ _KERAS_NAMES = {
   "PassageAnswer": "bert_span.extractors.span_extractor",
   "fine_tune": "bert_span.fine_tuning.fine_tuner",
   "TFLiteSpanExtractor": "bert_span.tflite.tflite_extractor",
+  "MobileBertBackbone": "bert_span.modeling.mobilebert",
   "SpanHead": "bert_span.modeling.heads",
   "BioHead": "bert_span.modeling.heads",
   "SpanLoss": "bert_span.modeling.losses",

@@ -44,6 +44,30 @@ def test_what_transformers_cannot_read_is_refused(tmp_path):
     convert(str(shared_model()), str(tmp_path), "huggingface")
 
 
+@pytest.mark.parametrize(
+  ("changes", "message"),
+  [
+    ({"key_query_shared_bottleneck": False}, "key_query_shared_bottleneck"),
+    (
+      {"normalization_type": "layer_norm", "outer_norm_epsilon": None},
+      "layer_norm.* 1e-12",
+    ),
+  ],
+)
+def test_a_mobilebert_that_transformers_lacks_keeps_its_format(
+  tmp_path, changes, message
+):
+  extractor = extractor_of("mobilebert", **changes)
+  extractor.save_to_preset(tmp_path / "model")
+  model, new = str(tmp_path / "model"), str(tmp_path / "new")
+  with pytest.raises(ValueError, match=f"{message}.*format of this package"):
+    convert(model, new, "huggingface")
+  assert not (tmp_path / "new").exists()
+  convert(model, new)
+  config = encoder_config(SpanExtractor.from_preset(new).backbone)
+  assert config == encoder_config(extractor.backbone)
+
+
 def test_the_program_writes_the_options_of_its_flags(tmp_path):
   paths = f"--model={shared_model()}", f"--output_dir={tmp_path / 'new'}"
   flags = "--version_2_with_negative", "--null_score_diff_threshold=-1.5"

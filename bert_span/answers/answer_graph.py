@@ -199,8 +199,7 @@ class WindowSteps:
     most = self.sliding_windows.options.max_seq_length
     if self.sliding_windows.pad_to_max:
       return tf.constant(most)
-    steps = (length + LENGTH_MULTIPLE - 1) // LENGTH_MULTIPLE
-    return tf.minimum(steps * LENGTH_MULTIPLE, most)
+    return tf.minimum((length // LENGTH_MULTIPLE + 1) * LENGTH_MULTIPLE, most)
 
   def _read_step(self, placed, rows, seq_length, read):
     windows = self.sliding_windows.tables(placed, rows, seq_length)

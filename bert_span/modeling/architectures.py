@@ -1,8 +1,11 @@
 """The architectures of the BERT family: KerasHub's and Hugging Face's names."""
 
 import dataclasses
+from collections.abc import Callable
 
 import keras_hub
+
+from bert_span.modeling import mobilebert
 
 # Names of the same thing, from EncoderConfig's fields to those of others.
 _HUGGINGFACE_KEYS = {
@@ -18,6 +21,12 @@ _HUGGINGFACE_KEYS = {
   "activation": "hidden_act",
   "layer_norm_epsilon": "layer_norm_eps",
 }
+# What MobileBERT's configuration has besides BERT's, by the same names.
+MOBILEBERT_KEYS = (
+  *("trigram_input", "use_bottleneck", "intra_bottleneck_size"),
+  *("use_bottleneck_attention", "key_query_shared_bottleneck"),
+  *("num_feedforward_networks", "normalization_type"),
+)
 _SIZES = (
   *("vocabulary_size", "num_layers", "num_heads", "hidden_dim"),
   *("intermediate_dim", "max_sequence_length"),
@@ -43,7 +52,14 @@ class Architecture:
   )
   # What BERT's weights and its own are called there; replaced in this order.
   huggingface_names: tuple[tuple[str, str], ...] = ()
+  # Its class's defaults for keys of config.json that may be missing.
+  huggingface_defaults: dict = dataclasses.field(default_factory=dict)
+  check_transformers: Callable | None = None  # refuses what it cannot compute
   first_position: int = 0  # row of its position table for the first token
+  # Where layers are not BERT's: their names, see `original_weights`, and what
+  # an `InferenceEncoder` computes, made of a backbone.
+  original_weights: Callable | None = None
+  inference: Callable | None = None
 
   @property
   def has_segments(self):
@@ -114,6 +130,49 @@ _ARCHITECTURES = (
     byte_pairs=True,
     # Positions count from the id of <pad>, 1, and padding has that position.
     first_position=2,
+  ),
+  # Sun et al. 2020, arXiv 2004.02984.
+  Architecture(
+    "mobilebert",
+    mobilebert.MobileBertBackbone,
+    mobilebert.MobileBertTokenizer,
+    {
+      name: name
+      for name in (
+        *(*_SIZES, "num_segments", "embedding_dim", *MOBILEBERT_KEYS),
+        *("layer_norm_epsilon", "outer_norm_epsilon"),
+      )
+    },
+    activation="relu",
+    has_pooler=False,
+    huggingface_keys={
+      **_HUGGINGFACE_KEYS,
+      "embedding_dim": "embedding_size",
+      **{name: name for name in MOBILEBERT_KEYS},
+    },
+    huggingface_names=(
+      ("FakeLayerNorm", "LayerNorm"),
+      ("ffn_layer.", "ffn."),
+    ),
+    huggingface_defaults={
+      "hidden_size": 512,
+      "num_hidden_layers": 24,
+      "num_attention_heads": 4,
+      "intermediate_size": 512,
+      "hidden_act": "relu",
+      "hidden_dropout_prob": 0.0,
+      "embedding_size": 128,
+      "trigram_input": True,
+      "use_bottleneck": True,
+      "intra_bottleneck_size": 128,
+      "key_query_shared_bottleneck": True,
+      "num_feedforward_networks": 4,
+      "normalization_type": "no_norm",
+      "outer_norm_epsilon": mobilebert.TRANSFORMERS_EPSILON,  # no key
+    },
+    check_transformers=mobilebert.check_transformers,
+    original_weights=mobilebert.original_weights,
+    inference=mobilebert.MobileBertInference,
   ),
 )
 ARCHITECTURES = {each.name: each for each in _ARCHITECTURES}

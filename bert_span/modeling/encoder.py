@@ -5,7 +5,11 @@ import functools
 
 import keras
 
-from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
+from bert_span.modeling.architectures import (
+  ARCHITECTURES,
+  MOBILEBERT_KEYS,
+  architecture_of,
+)
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.options.fields import (
   REQUIRED,
@@ -26,6 +30,7 @@ _ACTIVATIONS = {
   "gelu_pytorch_tanh": _gelu_tanh,
   "gelu_new": _gelu_tanh,
   "relu": keras.activations.relu,
+  "relu6": keras.activations.relu6,
 }
 # The defaults of Hugging Face's BertConfig that differ from the original's.
 _HUGGINGFACE_DEFAULTS = {
@@ -69,15 +74,42 @@ class EncoderConfig(CheckedOptions):
     "bert", "Architecture of the encoder.", choices=tuple(ARCHITECTURES)
   )
   embedding_dim: int | None = _size(
-    None, "Width of the embeddings of ELECTRA, if not hidden_dim."
+    None, "Width of token embeddings (ELECTRA, MobileBERT), if not hidden_dim."
+  )
+  # MobileBERT's, with the defaults of its original; see `MobileBertBackbone`.
+  trigram_input: bool = option(False, "Embed a token with its neighbours.")
+  use_bottleneck: bool = option(False, "Compute layers at a smaller width.")
+  intra_bottleneck_size: int | None = _size(
+    None, "Width inside a layer with bottlenecks, if not hidden_dim."
+  )
+  use_bottleneck_attention: bool = option(
+    False, "Compute attention from the bottleneck of the feed-forward part."
+  )
+  key_query_shared_bottleneck: bool = option(
+    False, "Compute queries and keys from a bottleneck of their own."
+  )
+  num_feedforward_networks: int = _size(
+    1, "Feed-forward networks in a layer.", maximum=1000
+  )
+  normalization_type: str = option(
+    "layer_norm",
+    "Normalization; no_norm scales and shifts only.",
+    choices=("layer_norm", "no_norm"),
+  )
+  outer_norm_epsilon: float | None = option(
+    None,
+    "LayerNorm's epsilon after the embeddings and a layer's last feed-forward "
+    "network, if not layer_norm_epsilon.",
+    above=0.0,
   )
 
   def __post_init__(self):
     super().__post_init__()
-    if self.hidden_dim % self.num_heads:
+    if self.inner_dim % self.num_heads:
       raise ValueError(
-        "the hidden size must be a multiple of the number of attention heads. "
-        f"Received: {self.hidden_dim} and {self.num_heads}"
+        f"the {'bottleneck' if self.use_bottleneck else 'hidden'} size must be "
+        "a multiple of the number of attention heads. "
+        f"Received: {self.inner_dim} and {self.num_heads}"
       )
     if ARCHITECTURES[self.architecture].has_segments and self.num_segments < 2:
       raise ValueError(
@@ -85,16 +117,26 @@ class EncoderConfig(CheckedOptions):
         f"and the passage. Received: {self.num_segments}"
       )
 
+  @property
+  def inner_dim(self):
+    """Width of attention and feed-forward networks."""
+    narrow = self.intra_bottleneck_size if self.use_bottleneck else None
+    return narrow or self.hidden_dim
+
 
 def read_bert_config(path):
   """Returns the `EncoderConfig` of the original's bert_config.json.
 
   As in its BertConfig, missing keys have defaults and unknown ones are ignored.
+  A file with keys of MobileBERT's BertConfig describes a MobileBERT.
   """
   values = read_json_object(path)
+  is_bert = values.keys().isdisjoint(MOBILEBERT_KEYS)
+  name = "bert" if is_bert else "mobilebert"
   if values.get("hidden_act") == "gelu":
     values["hidden_act"] = "gelu_new"  # What the original calls "gelu".
-  return parse_config(values, path, ARCHITECTURES["bert"].huggingface_keys)
+  values["architecture"] = name
+  return parse_config(values, path, ARCHITECTURES[name].huggingface_keys)
 
 
 def huggingface_config(values, path):
@@ -106,7 +148,8 @@ def huggingface_config(values, path):
       f"architectures compute something else. Received: {name!r}"
     )
   architecture = ARCHITECTURES[name]
-  values = {**_HUGGINGFACE_DEFAULTS, **values, "architecture": name}
+  defaults = {**_HUGGINGFACE_DEFAULTS, **architecture.huggingface_defaults}
+  values = {**defaults, **values, "architecture": name}
   config = parse_config(values, path, architecture.huggingface_keys)
   positions = config.max_sequence_length - architecture.first_position
   return dataclasses.replace(config, max_sequence_length=positions)
@@ -155,8 +198,9 @@ def build_encoder(config, dtype=None):
   for layer in sublayers(backbone, keras.layers.Dropout):
     layer.rate = config.dropout
   backbone.dropout = config.dropout  # For the config.json of a preset.
-  for layer in sublayers(backbone, keras.layers.LayerNormalization):
-    layer.epsilon = config.layer_norm_epsilon
+  if "layer_norm_epsilon" not in sizes:
+    for layer in sublayers(backbone, keras.layers.LayerNormalization):
+      layer.epsilon = config.layer_norm_epsilon
   activation = _ACTIVATIONS[config.activation]
   for layer in backbone.transformer_layers:
     _attention_dropout(layer).rate = config.attention_dropout
@@ -177,18 +221,16 @@ def build_encoder(config, dtype=None):
 def encoder_config(backbone):
   """Returns the `EncoderConfig` that describes a backbone."""
   architecture = architecture_of(backbone)
-  sizes = {
-    name: getattr(backbone, argument)
-    for name, argument in architecture.sizes.items()
-  }
+  settings = {"layer_norm_epsilon": backbone.embeddings_layer_norm.epsilon}
+  for name, argument in architecture.sizes.items():
+    settings[name] = getattr(backbone, argument)
   layer = backbone.transformer_layers[0]
   names = {function: name for name, function in _ACTIVATIONS.items()}
   return EncoderConfig(
-    **sizes,
+    **settings,
     dropout=backbone.dropout,
     attention_dropout=_attention_dropout(layer).rate,
     activation=names.get(layer.activation, architecture.activation),
-    layer_norm_epsilon=backbone.embeddings_layer_norm.epsilon,
     architecture=architecture.name,
   )
 

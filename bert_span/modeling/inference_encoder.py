@@ -4,10 +4,12 @@ KerasHub multiplies by Einsum over three axes. Here the tokens of all windows
 are the rows of one matrix: a CPU computes product, bias and GELU as one op.
 """
 
+import keras
 import tensorflow as tf
 
 from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.heads import named_logits
+from bert_span.modeling.keras_internals import sublayers
 
 
 class InferenceEncoder(tf.Module):
@@ -20,7 +22,10 @@ class InferenceEncoder(tf.Module):
 
   def __init__(self, backbone):
     super().__init__(name="inference_encoder")
-    embeddings = architecture_of(backbone).embeddings
+    architecture = architecture_of(backbone)
+    embeddings = architecture.embeddings
+    encode = architecture.inference
+    self._encode = encode and encode(backbone)
     # Raw variables only: a tf.Module that holds Keras objects is exported
     # without their values.
     self._weights = {
@@ -30,45 +35,53 @@ class InferenceEncoder(tf.Module):
     }
     self._dtype = backbone.compute_dtype
     self._num_layers = backbone.num_layers
-    self._epsilon = backbone.embeddings_layer_norm.epsilon
+    self._epsilons = {
+      layer.path.removeprefix(embeddings): layer.epsilon
+      for layer in sublayers(backbone, keras.layers.LayerNormalization)
+    }
     self._activation = backbone.transformer_layers[0].activation
 
   def __call__(self, inputs):
+    if self._encode:
+      return self._encode(self, inputs)
     batch, seq_length = tf.unstack(tf.shape(inputs["token_ids"]))
     hidden = (
-      self._rows("token_embedding", inputs["token_ids"])
-      + self._weight("position_embedding/embeddings")[:seq_length]
+      self.rows("token_embedding", inputs["token_ids"])
+      + self.weight("position_embedding/embeddings")[:seq_length]
     )
     if "segment_embedding/embeddings" in self._weights:
-      hidden += self._rows("segment_embedding", inputs["segment_ids"])
+      hidden += self.rows("segment_embedding", inputs["segment_ids"])
     hidden = tf.reshape(hidden, [-1, hidden.shape[-1]])  # [tokens, width]
-    hidden = self._layer_norm("embeddings_layer_norm", hidden)
+    hidden = self.layer_norm("embeddings_layer_norm", hidden)
     if "embeddings_projection/kernel" in self._weights:
-      hidden = self._dense("embeddings_projection", hidden)
+      hidden = self.dense("embeddings_projection", hidden)
     is_padding = tf.cast(inputs["padding_mask"], tf.int32) == 0
     # KerasHub's score of padding, added to those of all heads and queries:
     # [batch, 1, 1, seq_length].
     mask = tf.where(is_padding, -1e9, 0.0)[:, tf.newaxis, tf.newaxis]
     for i in range(self._num_layers):
       layer = f"transformer_layer_{i}"
-      attended = self._attention(f"{layer}/self_attention_layer", hidden, mask)
+      attended = self.attention(f"{layer}/self_attention_layer", hidden, mask)
       hidden += attended
-      hidden = self._layer_norm(f"{layer}/self_attention_layer_norm", hidden)
-      inner = self._dense(f"{layer}/feedforward_intermediate_dense", hidden)
+      hidden = self.layer_norm(f"{layer}/self_attention_layer_norm", hidden)
+      inner = self.dense(f"{layer}/feedforward_intermediate_dense", hidden)
       inner = self._activation(inner)
-      hidden += self._dense(f"{layer}/feedforward_output_dense", inner)
-      hidden = self._layer_norm(f"{layer}/feedforward_layer_norm", hidden)
+      hidden += self.dense(f"{layer}/feedforward_output_dense", inner)
+      hidden = self.layer_norm(f"{layer}/feedforward_layer_norm", hidden)
     return tf.reshape(hidden, [batch, seq_length, hidden.shape[-1]])
 
-  def _attention(self, name, hidden, mask):
-    """Self-attention of [tokens, hidden] within each window."""
+  def attention(self, name, hidden, mask, values=None):
+    """Self-attention of [tokens, hidden] within each window.
+
+    The values are computed from other vectors, [tokens, width], if given.
+    """
     batch, seq_length = tf.shape(mask)[0], tf.shape(mask)[-1]
     num_heads, head_size = self._weights[f"{name}/query/bias"].shape
     axes = [0, 2, 1, 3]  # swaps seq_length and heads
     shape = [batch, seq_length, num_heads, head_size]
-    parts = (
-      self._dense(f"{name}/{x}", hidden) for x in ("query", "key", "value")
-    )
+    values = hidden if values is None else values
+    inputs = {"query": hidden, "key": hidden, "value": values}
+    parts = (self.dense(f"{name}/{x}", rows) for x, rows in inputs.items())
     # each [batch, heads, seq_length, head_size]
     query, key, value = (
       tf.transpose(tf.reshape(part, shape), axes) for part in parts
@@ -79,32 +92,33 @@ class InferenceEncoder(tf.Module):
     heads = tf.matmul(tf.cast(weights, self._dtype), value)
     heads = tf.transpose(heads, axes)
     rows = tf.reshape(heads, [-1, num_heads * head_size])  # [tokens, hidden]
-    return self._dense(f"{name}/attention_output", rows)
+    return self.dense(f"{name}/attention_output", rows)
 
-  def _dense(self, name, inputs):
+  def dense(self, name, inputs):
     """[tokens, in] to [tokens, out]; heads and head_size count as one axis."""
-    bias = tf.reshape(self._weight(f"{name}/bias"), [-1])
+    bias = tf.reshape(self.weight(f"{name}/bias"), [-1])
     kernel = tf.reshape(
-      self._weight(f"{name}/kernel"), [inputs.shape[-1], bias.shape[0]]
+      self.weight(f"{name}/kernel"), [inputs.shape[-1], bias.shape[0]]
     )
     return tf.nn.bias_add(tf.matmul(inputs, kernel), bias)
 
-  def _layer_norm(self, name, inputs):
-    inputs = tf.cast(inputs, tf.float32)
-    centered = inputs - tf.reduce_mean(inputs, -1, keepdims=True)
-    variance = tf.reduce_mean(tf.square(centered), -1, keepdims=True)
+  def layer_norm(self, name, inputs):
+    inputs, epsilon = tf.cast(inputs, tf.float32), self._epsilons[name]
+    if epsilon is not None:  # None: see `NoNorm`.
+      inputs -= tf.reduce_mean(inputs, -1, keepdims=True)
+      variance = tf.reduce_mean(tf.square(inputs), -1, keepdims=True)
+      inputs *= tf.math.rsqrt(variance + epsilon)
     gamma, beta = (
       tf.cast(self._weights[f"{name}/{part}"], tf.float32)
       for part in ("gamma", "beta")
     )
-    scaled = centered * tf.math.rsqrt(variance + self._epsilon) * gamma
-    return tf.cast(scaled + beta, self._dtype)
+    return tf.cast(inputs * gamma + beta, self._dtype)
 
-  def _rows(self, name, ids):
+  def rows(self, name, ids):
     table = self._weights[f"{name}/embeddings"]
     return tf.cast(tf.gather(table, ids), self._dtype)
 
-  def _weight(self, name):
+  def weight(self, name):
     return tf.cast(self._weights[name], self._dtype)
 
 

@@ -90,6 +90,8 @@ def original_weights(config):
   [hidden, hidden] to [hidden, heads, size].
   """
   architecture = ARCHITECTURES[config.architecture]
+  if architecture.original_weights:
+    return architecture.original_weights(config)
   hidden, inner = config.hidden_dim, config.intermediate_dim
   width = config.embedding_dim or hidden
   # Inputs and outputs of other than [hidden, hidden].

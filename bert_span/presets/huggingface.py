@@ -170,6 +170,9 @@ def huggingface_name(original_name, architecture=ARCHITECTURES["bert"]):
 def save_huggingface(extractor, directory):
   """Writes a `SpanExtractor` for AutoModelForQuestionAnswering."""
   backbone, tokenizer = extractor.backbone, extractor.preprocessor.tokenizer
+  check = architecture_of(backbone).check_transformers
+  if check:
+    check(encoder_config(backbone))
   class_name = type(backbone).__name__.removesuffix("Backbone")
   class_name = f"{class_name}For{extractor.transformers_task}"
   weights = {weight.name: weight.numpy() for weight in extractor.head.weights}

@@ -182,7 +182,7 @@ def load_backbone(directory):
   path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(path)
   architectures = {
-    f"keras_hub>{each.backbone.__name__}": each
+    keras.saving.get_registered_name(each.backbone): each
     for each in ARCHITECTURES.values()
   }
   # A list cannot be looked up.

@@ -17,6 +17,7 @@ CONFIG_VALUES = {
     "tokenizer_class": (
       *(None, "BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer"),
       *("DistilBertTokenizerFast", "ElectraTokenizer", "ElectraTokenizerFast"),
+      *("MobileBertTokenizer", "MobileBertTokenizerFast"),
       *("PreTrainedTokenizerFast", "TokenizersBackend"),
     ),
     "do_basic_tokenize": (None, True),

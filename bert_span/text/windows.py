@@ -24,7 +24,10 @@ from bert_span.text.options import NUM_SPECIAL_TOKENS, WindowOptions
 from bert_span.text.tokenizer import Tokens
 
 # WordPieces. Where the length of windows is dynamic, it is a multiple of this:
-# each new length costs a memory plan, and kernels prefer few shapes.
+# each new length costs a memory plan, and kernels prefer few shapes. It is the
+# next one above the longest window: MobileBERT reads the neighbours of a token,
+# so a [PAD] follows the last [SEP] whatever the other windows are. Only windows
+# of max_seq_length have none.
 LENGTH_MULTIPLE = 32
 
 

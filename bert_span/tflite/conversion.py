@@ -111,15 +111,15 @@ class QuantizableEncoder(InferenceEncoder):
     self._steps[name] = tf.Variable(steps.squeeze(axis).astype(np.int32))
     self._step[name] = step
 
-  def _dense(self, name, inputs):
+  def dense(self, name, inputs):
     kernel = f"{name}/kernel"
     steps = tf.where(self._is_run, self._steps[kernel], 0)
     scale = tf.cast(steps, tf.float32) * self._step[kernel]
     bias = tf.reshape(self._weights[f"{name}/bias"], [-1])
     return tf.matmul(inputs, self._weights[kernel]) * scale + bias
 
-  def _rows(self, name, ids):
-    rows, table = super()._rows(name, ids), f"{name}/embeddings"
+  def rows(self, name, ids):
+    rows, table = super().rows(name, ids), f"{name}/embeddings"
     if table not in self._steps:
       return rows
     steps = tf.cast(tf.gather(self._steps[table], ids), tf.float32)

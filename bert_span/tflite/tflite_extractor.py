@@ -159,8 +159,9 @@ class TFLiteRunner:
     """The logits by name, float32 [seq_length, ..], of int32 [seq_length]."""
     seq_length, length = len(input_ids), self.max_length
     if self.is_dynamic:
-      multiple = -(-max(1, seq_length) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
-      length = min(multiple, length)
+      length = min(
+        (seq_length // LENGTH_MULTIPLE + 1) * LENGTH_MULTIPLE, length
+      )
     padded = np.zeros([len(INPUT_NAMES), 1, length], np.int32)
     padded[:, 0, :seq_length] = input_ids, input_mask, segment_ids
     # The runtime plans its memory again only if the length has changed.

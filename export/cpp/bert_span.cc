@@ -97,7 +97,8 @@ constexpr size_t kSpecialTokens = 3;  // [CLS] question [SEP] passage [SEP]
 constexpr size_t kMaxWindow = 1000000;
 // null_odds where no span is possible.
 constexpr double kNoSpanNullOdds = 1e6;
-// The runtime plans its memory once for each length: few lengths.
+// The runtime plans its memory once for each length: few lengths. At least one
+// [PAD] follows a window that is shorter than the longest.
 constexpr size_t kLengthMultiple = 32;
 
 // The file
@@ -997,7 +998,7 @@ class Runner {
     const size_t size = window.ids.size();
     size_t length = max_length_;
     if (is_dynamic_) {
-      length = (size + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple;
+      length = (size / kLengthMultiple + 1) * kLengthMultiple;
       length = std::min(length, max_length_);
     }
     if (length != length_) Resize(length);

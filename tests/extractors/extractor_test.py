@@ -317,13 +317,15 @@ def test_fine_tune_trains_the_model_and_continues_in_its_folder(
     ("distilbert", "float16", "none"),
     ("electra", "bfloat16", "dynamic"),
     ("roberta", "float16", "dynamic"),
+    ("mobilebert", "bfloat16", "none"),
+    ("mobilebert", "float16", "dynamic"),
   ],
 )
 def test_exports_of_a_hugging_face_directory_answer_the_same(
   tmp_path, architecture, dtype, quantization
 ):
   # TFLite quantizes matrices of 1,024 entries and more.
-  made = extractor_of(architecture, intermediate_dim=64)
+  made = extractor_of(architecture, intermediate_dim=96)
   directory = tmp_path / "huggingface"
   save_huggingface(made, directory)
   path = directory / "model.safetensors"

@@ -9,6 +9,7 @@ import pytest
 from tiny_encoder import INPUTS, tiny_config, tiny_encoder
 
 from bert_span.modeling import encoder
+from bert_span.modeling.architectures import MOBILEBERT_KEYS
 from bert_span.modeling.encoder import huggingface_config, read_bert_config
 
 _TINY = {"vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 2}
@@ -41,6 +42,34 @@ def test_missing_keys_take_the_originals_defaults(tmp_path):
   assert (config.vocabulary_size, config.num_segments) == (30522, 2)
 
 
+def test_keys_of_mobilebert_describe_a_mobilebert(tmp_path):
+  # uncased_L-24_H-128_B-512_A-4_F-4_OPT.json, but small.
+  values = {**_TINY, "hidden_act": "relu", "embedding_size": 4}
+  values |= {"trigram_input": True, "use_bottleneck": True}
+  values |= {"intra_bottleneck_size": 6, "key_query_shared_bottleneck": True}
+  values |= {"num_feedforward_networks": 4, "normalization_type": "no_norm"}
+  changes = {name: values[name] for name in MOBILEBERT_KEYS if name in values}
+  expected = tiny_config(
+    architecture="mobilebert",
+    num_layers=2,
+    activation="relu",
+    embedding_dim=4,
+    **changes,
+  )
+  assert read(tmp_path, {**values, "classifier_activation": False}) == expected
+  # Its teacher's file leaves out what is false.
+  values = {**_TINY, "use_bottleneck": True, "intra_bottleneck_size": 32}
+  config = read(tmp_path, values)
+  assert (config.architecture, config.activation) == ("mobilebert", "gelu_new")
+  assert (config.normalization_type, config.inner_dim) == ("layer_norm", 32)
+  assert not config.key_query_shared_bottleneck
+  # transformers' class has the defaults of the released model.
+  config = huggingface_config({"model_type": "mobilebert"}, "config.json")
+  backbone = encoder.build_encoder(dataclasses.replace(config, num_layers=1))
+  # Embeddings and a layer; with 24 layers 24.6 million.
+  assert backbone.count_params() == 4_368_128 + 842_240
+
+
 def test_impossible_settings_are_refused_by_name(tmp_path):
   with pytest.raises(ValueError, match=r"vocab_size.*d_model"):
     read(tmp_path, {"hidden_size": 8, "d_model": 4})
@@ -52,6 +81,10 @@ def test_impossible_settings_are_refused_by_name(tmp_path):
     ({"type_vocab_size": True}, "type_vocab_size.*True"),
     ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob.*1.0"),
     ({"initializer_range": 0}, "initializer_range.* 0"),
+    ({"normalization_type": "manual_layer_norm"}, "manual_layer_norm"),
+    ({"use_bottleneck": True, "intra_bottleneck_size": 9}, "bottleneck.*9 and"),
+    ({"num_feedforward_networks": 0}, "num_feedforward_networks.* 0"),
+    ({"trigram_input": "yes"}, "trigram_input.*'yes'"),
   ):
     with pytest.raises(ValueError, match=rf"bert_config\.json.*{message}"):
       read(tmp_path, {**_TINY, **changes})

@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_encoder import tiny_config
+from tiny_encoder import INPUTS, tiny_config
 
 from bert_span.modeling.architectures import ARCHITECTURES
+from bert_span.modeling.encoder import encode
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.encoder_weights import (
   load_tf1_checkpoint,
@@ -109,6 +110,156 @@ def test_a_checkpoint_of_another_config_is_refused(load, tensors):
   ):
     with pytest.raises(ValueError, match=message):
       load(tensors, dataclasses.replace(_CONFIG, **changes))
+
+
+_SIZES = {"architecture": "mobilebert", "hidden_dim": 8, "embedding_dim": 3}
+_SIZES |= {"intermediate_dim": 6, "use_bottleneck": True}
+_SIZES |= {"intra_bottleneck_size": 4}
+
+
+def _norm_names(prefix, norm, size):
+  return {f"{prefix}/{norm}/beta": (size,), f"{prefix}/{norm}/gamma": (size,)}
+
+
+def _dense_names(prefix, *shape):
+  return {f"{prefix}/kernel": shape, f"{prefix}/bias": shape[1:]}
+
+
+def test_a_mobilebert_has_the_names_of_its_own_original(load):
+  """As google-research/mobilebert, modeling.py, names them (OPT.json)."""
+  layer, norm = "encoder/layer_0", "FakeLayerNorm"
+  query = f"{layer}/attention/self"
+  names = {
+    "embeddings/word_embeddings": (11, 3),
+    "embeddings/token_type_embeddings": (2, 8),
+    "embeddings/position_embeddings": (6, 8),
+    **_dense_names("embeddings/embedding_transformation", 9, 8),
+    **_norm_names("embeddings", norm, 8),
+    **_dense_names(f"{layer}/bottleneck/input/dense", 8, 4),
+    **_norm_names(f"{layer}/bottleneck/input", norm, 4),
+    **_dense_names(f"{layer}/bottleneck/attention/dense", 8, 4),
+    **_norm_names(f"{layer}/bottleneck/attention", norm, 4),
+    **_dense_names(f"{query}/query", 4, 4),
+    **_dense_names(f"{query}/key", 4, 4),
+    **_dense_names(f"{query}/value", 8, 4),
+    **_dense_names(f"{layer}/attention/output/dense", 4, 4),
+    **_norm_names(f"{layer}/attention/output", norm, 4),
+    **_dense_names(f"{layer}/ffn_layer_0/intermediate/dense", 4, 6),
+    **_dense_names(f"{layer}/ffn_layer_0/output/dense", 6, 4),
+    **_norm_names(f"{layer}/ffn_layer_0/output", norm, 4),
+    **_dense_names(f"{layer}/intermediate/dense", 4, 6),
+    **_dense_names(f"{layer}/output/dense", 6, 4),
+    **_norm_names(f"{layer}/output", norm, 4),
+    **_dense_names(f"{layer}/output/bottleneck/dense", 4, 8),
+    **_norm_names(f"{layer}/output/bottleneck", norm, 8),
+  }
+  random = np.random.default_rng(0)
+  tensors = {
+    f"bert/{name}": random.normal(size=shape).astype("float32")
+    for name, shape in names.items()
+  }
+  tensors["cls/squad/output_weights"] = np.ones((2, 8), "float32")
+  config = tiny_config(
+    **_SIZES,
+    activation="relu",
+    trigram_input=True,
+    key_query_shared_bottleneck=True,
+    num_feedforward_networks=2,
+    normalization_type="no_norm",
+  )
+  loaded = load(tensors, config)
+  assert loaded.head_weights["span_head"]["kernel"].shape == (8, 2)
+  assert set(names) == {name for name, _ in original_weights(config).values()}
+  expected = _mobilebert(tensors, INPUTS, config)
+  found = encode(loaded.backbone, INPUTS).numpy()
+  real = INPUTS["padding_mask"] == 1
+  np.testing.assert_allclose(found[real], expected[real], rtol=1e-4, atol=1e-4)
+  # With a variable for each tensor of the checkpoint, none is left over.
+  assert len(loaded.backbone.weights) == len(names)
+
+
+def test_the_teacher_of_mobilebert_is_read(load):
+  """Wide layers, no shared bottleneck: the sizes of IB-BERT, but small."""
+  sizes = {**_SIZES, "intra_bottleneck_size": 12, "trigram_input": True}
+  config = tiny_config(**sizes)
+  random = np.random.default_rng(0)
+  tensors = {
+    f"bert/{name}": random.normal(size=shape).astype("float32")
+    for name, shape in original_weights(config).values()
+  }
+  assert tensors["bert/encoder/layer_0/attention/self/key/kernel"].shape == (
+    *(8, 12),
+  )
+  assert "bert/encoder/layer_0/output/bottleneck/LayerNorm/gamma" in tensors
+  expected = _mobilebert(tensors, INPUTS, config)
+  found = encode(load(tensors, config).backbone, INPUTS).numpy()
+  real = INPUTS["padding_mask"] == 1
+  np.testing.assert_allclose(found[real], expected[real], rtol=1e-4, atol=1e-4)
+
+
+def _mobilebert(tensors, inputs, config):
+  """The sequence output of a checkpoint, in float64, by the paper's figures.
+
+  Only the score of padding is that of transformers, not the original's -6.
+  """
+
+  def weight(name):
+    return tensors[f"bert/{name}"].astype(np.float64)
+
+  def dense(name, x):
+    return x @ weight(f"{name}/kernel") + weight(f"{name}/bias")
+
+  def norm(name, x):
+    if config.normalization_type == "no_norm":
+      name = f"{name}/FakeLayerNorm"
+    else:
+      name = f"{name}/LayerNorm"
+      x = x - x.mean(-1, keepdims=True)
+      x = x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-12)
+    return weight(f"{name}/gamma") * x + weight(f"{name}/beta")
+
+  def activated(x):
+    if config.activation == "relu":
+      return np.maximum(x, 0)
+    return x / 2 * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))
+
+  ids = inputs["token_ids"]
+  x = weight("embeddings/word_embeddings")[ids]
+  around = np.pad(x, [(0, 0), (1, 1), (0, 0)])
+  x = np.concatenate([around[:, 2:], x, around[:, :-2]], -1)
+  x = dense("embeddings/embedding_transformation", x)
+  x = x + weight("embeddings/token_type_embeddings")[inputs["segment_ids"]]
+  x = x + weight("embeddings/position_embeddings")[: ids.shape[1]]
+  x = norm("embeddings", x)
+  for i in range(config.num_layers):
+    layer, outside = f"encoder/layer_{i}", x
+    x = norm(
+      f"{layer}/bottleneck/input", dense(f"{layer}/bottleneck/input/dense", x)
+    )
+    query = outside
+    if config.key_query_shared_bottleneck:
+      name = f"{layer}/bottleneck/attention"
+      query = norm(name, dense(f"{name}/dense", outside))
+    heads = []
+    for name, source in (("query", query), ("key", query), ("value", outside)):
+      part = dense(f"{layer}/attention/self/{name}", source)
+      part = part.reshape(*ids.shape, config.num_heads, -1)
+      heads.append(part.swapaxes(1, 2))
+    scores = heads[0] @ heads[1].swapaxes(2, 3) / heads[0].shape[-1] ** 0.5
+    scores -= 1e9 * (inputs["padding_mask"][:, None, None] == 0)
+    scores = np.exp(scores - scores.max(-1, keepdims=True))
+    scores /= scores.sum(-1, keepdims=True)
+    attended = (scores @ heads[2]).swapaxes(1, 2).reshape(*ids.shape, -1)
+    name = f"{layer}/attention/output"
+    x = norm(name, dense(f"{name}/dense", attended) + x)
+    count = config.num_feedforward_networks
+    for j in range(count):
+      name = f"{layer}/ffn_layer_{j}" if j < count - 1 else layer
+      inner = activated(dense(f"{name}/intermediate/dense", x))
+      x = norm(f"{name}/output", dense(f"{name}/output/dense", inner) + x)
+    name = f"{layer}/output/bottleneck"
+    x = norm(name, dense(f"{name}/dense", x) + outside)
+  return x
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
+import sys
 
 import h5py
 import keras_hub
@@ -13,7 +15,7 @@ import pytest
 import tensorflow as tf
 from safetensors.numpy import save
 from tiny_encoder import INPUTS, tiny_encoder
-from tiny_extractor import tiny_extractor
+from tiny_extractor import extractor_of, tiny_extractor
 
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling import encoder
@@ -25,6 +27,7 @@ from bert_span.text.vocabulary import load_vocabulary
 
 _VOCABULARY = "[PAD] [UNK] [CLS] [SEP] [MASK] caf ##e ##é Caf paris Paris , 日"
 _VOCABULARY = _VOCABULARY.split()
+_INPUT_LISTS = {name: values.tolist() for name, values in INPUTS.items()}
 _TEXT = "Café, Paris 日"
 
 
@@ -89,6 +92,27 @@ def test_keras_hub_reads_the_encoder_alone(saved):
   _assert_same_outputs(_load(directory), model)
   for reader in (keras_hub.models.Backbone, keras_hub.models.BertBackbone):
     _assert_same_outputs(reader.from_preset(str(directory)), model.backbone)
+
+
+@pytest.mark.large
+def test_kerashub_reads_a_mobilebert_where_its_class_is_imported(tmp_path):
+  extractor = extractor_of("mobilebert")
+  extractor.save_to_preset(tmp_path / "model")
+  _assert_same_outputs(_load(tmp_path / "model"), extractor)
+  program = f"""
+import numpy as np, keras_hub
+from bert_span import MobileBertBackbone
+directory = {str(tmp_path / "model")!r}
+backbone = keras_hub.models.Backbone.from_preset(directory)
+assert type(backbone) is MobileBertBackbone
+tokenizer = keras_hub.models.Tokenizer.from_preset(directory)
+assert np.asarray(tokenizer("The mill")).tolist() == [5, 6]
+inputs = {{k: np.array(v) for k, v in {_INPUT_LISTS!r}.items()}}
+np.save({str(tmp_path / "output.npy")!r}, backbone(inputs))
+"""
+  subprocess.run([sys.executable, "-c", program], check=True)
+  found = np.load(tmp_path / "output.npy")
+  np.testing.assert_allclose(found, extractor.backbone(INPUTS), atol=1e-6)
 
 
 @pytest.mark.parametrize("head", [SpanHead(use_bias=False), BioHead()])

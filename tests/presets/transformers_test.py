@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from looped_decoder import decode_by_loops
-from tiny_extractor import CONTEXT, QUESTION, extractor_of
+from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, extractor_of
 
+from bert_span import DecoderOptions, WindowOptions
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.inference_encoder import InferenceModel
-from bert_span.presets.huggingface import save_huggingface
+from bert_span.presets.huggingface import load_huggingface, save_huggingface
 from bert_span.squad.reader import read_squad
 
 pytestmark = pytest.mark.large
 _NAMES = [
   *("bert_relu-float32", "bert_new-float32", "electra_base-float32"),
+  *(f"mobilebert_{name}-float32" for name in ("norm", "wide", "tiny")),
   *(
     f"{name}-{dtype}"
     for name in ARCHITECTURES
@@ -107,7 +109,11 @@ def _compare(model, directory):
 @pytest.mark.parametrize("name", _NAMES)
 def test_a_model_of_transformers_has_the_same_logits_here(folder, name):
   directory = folder / "theirs" / name
-  _compare(SpanExtractor.from_preset(directory), directory)
+  loaded = load_huggingface(str(directory))  # It has no vocabulary.
+  options = WindowOptions(32, 8, 8), DecoderOptions()
+  _compare(
+    SpanExtractor.from_loaded(loaded, VOCABULARY, True, *options), directory
+  )
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

@@ -11,6 +11,19 @@ INPUTS = {
   "padding_mask": (IDS > 0).astype("int32"),
 }
 
+# As the released MobileBERT, but small.
+MOBILEBERT = {
+  "activation": "relu",
+  "embedding_dim": 8,
+  "trigram_input": True,
+  "use_bottleneck": True,
+  "intra_bottleneck_size": 12,
+  "key_query_shared_bottleneck": True,
+  "num_feedforward_networks": 2,
+  "normalization_type": "no_norm",
+  "outer_norm_epsilon": 1e-5,
+}
+
 
 def tiny_config(**changes):
   sizes = {"vocabulary_size": 11, "num_layers": 1, "num_heads": 2}

@@ -10,7 +10,7 @@ import tempfile
 import keras
 import numpy as np
 import tensorflow as tf
-from tiny_encoder import tiny_encoder
+from tiny_encoder import MOBILEBERT, tiny_encoder
 
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.text.byte_pair_tokenizer import _BYTES
@@ -93,6 +93,8 @@ def extractor_of(architecture, **options):
     options["vocabulary"] = BYTE_PAIRS
   elif architecture == "electra":
     options["embedding_dim"] = 8
+  elif architecture == "mobilebert":
+    options = {**MOBILEBERT, **options}
   return tiny_extractor(architecture=architecture, **options)
 
 

@@ -26,6 +26,8 @@ _SIZES = {
   "intermediate_size": 24,
   "max_position_embeddings": 34,
 }
+# Its other settings are those of the released model.
+_MOBILEBERT = {**_SIZES, "embedding_size": 8, "intra_bottleneck_size": 12}
 _CONFIGS = {
   "bert": transformers.BertConfig(**_SIZES),
   "bert_relu": transformers.BertConfig(**_SIZES, hidden_act="relu"),
@@ -44,6 +46,25 @@ _CONFIGS = {
   "electra_base": transformers.ElectraConfig(**_SIZES, embedding_size=16),
   "roberta": transformers.RobertaConfig(
     **_SIZES, type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1
+  ),
+  "mobilebert": transformers.MobileBertConfig(**_MOBILEBERT),
+  "mobilebert_norm": transformers.MobileBertConfig(
+    **_MOBILEBERT, normalization_type="layer_norm"
+  ),
+  "mobilebert_wide": transformers.MobileBertConfig(
+    **_MOBILEBERT,
+    use_bottleneck=False,
+    num_feedforward_networks=1,
+    normalization_type="layer_norm",
+    hidden_act="gelu",
+  ),
+  "mobilebert_tiny": transformers.MobileBertConfig(
+    **_MOBILEBERT,
+    use_bottleneck_attention=True,
+    key_query_shared_bottleneck=False,
+    num_feedforward_networks=2,
+    trigram_input=False,
+    hidden_act="relu6",
   ),
 }
 _DTYPES = "float32", "float16", "bfloat16"
@@ -68,8 +89,10 @@ def _make_models(directory):
     for dtype in _DTYPES if "_" not in name else _DTYPES[:1]:
       torch.manual_seed(0)
       model = _AUTO.from_config(config)
+      # Without LayerNorm, numbers grow from layer to layer.
+      noise = 0.2 if config.model_type == "mobilebert" else 0.3
       for parameter in model.parameters():
-        parameter.data += 0.3 * torch.randn_like(parameter)
+        parameter.data += noise * torch.randn_like(parameter)
       size = "20KB" if name == "bert" else "1GB"  # in several files
       model.to(getattr(torch, dtype)).save_pretrained(
         f"{directory}/{name}-{dtype}", max_shard_size=size
