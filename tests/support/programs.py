@@ -93,14 +93,19 @@ def define_flags(name):
   for module in list(sys.modules):
     if module == name or f"{module}.".startswith("bert_span.cli."):
       _earlier_modules.append(sys.modules.pop(module))
-  flags.FLAGS.unparse_flags()
-  for flag in list(flags.FLAGS):
-    definer = flags.FLAGS.find_module_defining_flag(flag) or ""
-    if definer.startswith(("bert_span", "benchmarks", "export")):
-      delattr(flags.FLAGS, flag)
+  forget_flags("bert_span", "benchmarks", "export")
   others = set(flags.FLAGS)
   importlib.import_module(name)
   return sorted(set(flags.FLAGS) - others)
+
+
+def forget_flags(*packages):
+  """Removes the flags that modules of some packages have defined."""
+  flags.FLAGS.unparse_flags()
+  for flag in list(flags.FLAGS):
+    definer = flags.FLAGS.find_module_defining_flag(flag) or ""
+    if definer.startswith(packages):
+      delattr(flags.FLAGS, flag)
 
 
 def refusal(name, *arguments):
