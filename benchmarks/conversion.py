@@ -11,6 +11,8 @@ The sides, each in its own process, which is limited to --cores:
 
   bert_span     this package's reader and preprocessor, as in run_squad
   byte_pairs    the same with the byte pairs of --byte_pairs, as for RoBERTa
+  sentence_pieces
+                the same with the model of --sentence_pieces, as for XLM-R
   transformers  the fast tokenizer with return_overflowing_tokens, a thousand
                 questions per call, as in transformers' run_qa example
 
@@ -47,6 +49,9 @@ _PRESET = inputs.vocabulary_flag()
 _BYTE_PAIRS = flags.DEFINE_string(
   "byte_pairs", None, "vocab.json, beside a merges.txt, of the side byte_pairs."
 )
+_SENTENCE_PIECES = flags.DEFINE_string(
+  "sentence_pieces", None, "SentencePiece model of the side sentence_pieces."
+)
 _REPETITIONS = inputs.count_flag("repetitions", 5, "Measurements of each side.")
 _CASE = flags.DEFINE_string("case", None, "One case to measure: side,cores.")
 _QUESTIONS_PER_CALL = 1000
@@ -63,6 +68,10 @@ def main(argv):
   program.check(
     "byte_pairs" not in (_SIDES.value or ()) or _BYTE_PAIRS.value,
     "--sides=byte_pairs needs --byte_pairs, the vocab.json of a RoBERTa.",
+  )
+  program.check(
+    "sentence_pieces" not in (_SIDES.value or ()) or _SENTENCE_PIECES.value,
+    "--sides=sentence_pieces needs --sentence_pieces, the model of an XLM-R.",
   )
   sides = _SIDES.value or ["bert_span"]
   if _SIDES.value is None and importlib.util.find_spec("transformers"):
@@ -174,6 +183,9 @@ def _transformers():
 _CONVERTERS = {
   "bert_span": lambda: _bert_span(inputs.vocabulary_of(_PRESET.value)),
   "byte_pairs": lambda: _bert_span(load_vocabulary(_BYTE_PAIRS.value)),
+  "sentence_pieces": lambda: _bert_span(
+    load_vocabulary(_SENTENCE_PIECES.value, "xlm-roberta")
+  ),
   "transformers": _transformers,
 }
 

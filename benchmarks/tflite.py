@@ -183,7 +183,8 @@ def _run_of(path, length, threads):
   from bert_span.tflite.tflite_extractor import TFLiteRunner
 
   runner = TFLiteRunner(path, threads, max_length=length)
-  num_tokens = len(read_vocabulary(path))
+  vocabulary = read_vocabulary(path)
+  num_tokens = len(getattr(vocabulary, "tokens", vocabulary))
   ids = np.random.default_rng(_SEED).integers(0, num_tokens, length, np.int32)
   ones = np.ones(length, np.int32)
   runner(ids, ones, ones)  # Allocates its memory.

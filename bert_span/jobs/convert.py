@@ -46,12 +46,13 @@ def convert(model, output_dir, to="bert_span", **options):
       f"differ by {difference:.3g}. Do not use it; report this with the model."
     )
   architecture = architecture_of(extractor.backbone)
-  kind = "byte pairs" if architecture.byte_pairs else "WordPieces"
   lower = "lower-cased" if tokenizer.do_lower_case else "cased"
   print(f"Architecture: {architecture.name}")
   print(f"Parameters: {extractor.count_params():,}")
   print(f"Head: {extractor.head_name}")
-  print(f"Vocabulary: {len(tokenizer.vocabulary):,} {kind}, {lower}")
+  print(
+    f"Vocabulary: {len(tokenizer.vocabulary):,} {architecture.tokens}, {lower}"
+  )
   threshold = "none; --version_2_with_negative allows unanswerable questions"
   if extractor.decoder_options.version_2_with_negative:
     threshold = extractor.decoder_options.null_score_diff_threshold

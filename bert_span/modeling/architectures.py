@@ -3,9 +3,11 @@
 import dataclasses
 from collections.abc import Callable
 
+import keras
 import keras_hub
 
 from bert_span.modeling import mobilebert
+from bert_span.text.vocabulary import BYTE_PAIRS, SENTENCE_PIECES, WORD_PIECES
 
 # Names of the same thing, from EncoderConfig's fields to those of others.
 _HUGGINGFACE_KEYS = {
@@ -39,17 +41,18 @@ class Architecture:
 
   name: str  # its model_type in Hugging Face's config.json
   backbone: type  # its classes in KerasHub
-  tokenizer: type
+  tokenizer: type | None
   sizes: dict[str, str]  # fields of EncoderConfig -> arguments of that class
   embeddings: str = ""  # path of the layer with tables of tokens and positions
   activation: str = "gelu_new"  # what that class computes
   layer_norm_epsilon: float = 1e-12
   has_pooler: bool = True  # a layer that span extraction ignores
-  byte_pairs: bool = False  # whether its tokens are these, not WordPieces
+  tokens: str = WORD_PIECES  # what its vocabulary has
   # Fields of EncoderConfig -> keys of Hugging Face's config.json.
   huggingface_keys: dict[str, str] = dataclasses.field(
     default_factory=lambda: _HUGGINGFACE_KEYS
   )
+  huggingface_prefix: str = ""  # of its weights there, if not its name
   # What BERT's weights and its own are called there; replaced in this order.
   huggingface_names: tuple[tuple[str, str], ...] = ()
   # Its class's defaults for keys of config.json that may be missing.
@@ -67,6 +70,22 @@ class Architecture:
     return "num_segments" in self.sizes
 
 
+@keras.saving.register_keras_serializable(package="bert_span")
+class CamembertBackbone(keras_hub.models.XLMRobertaBackbone):
+  """CamemBERT, which KerasHub lacks: XLM-R with other ids of tokens."""
+
+
+# What RoBERTa's descendants share.
+_ROBERTA = {
+  "sizes": {name: name for name in _SIZES},
+  "embeddings": "embeddings/",
+  "activation": "gelu",
+  "layer_norm_epsilon": 1e-5,
+  "has_pooler": False,
+  "huggingface_prefix": "roberta",
+  # Positions count from the id of <pad>, 1, and padding has that position.
+  "first_position": 2,
+}
 _ARCHITECTURES = (
   Architecture(
     "bert",
@@ -122,14 +141,24 @@ _ARCHITECTURES = (
     "roberta",
     keras_hub.models.RobertaBackbone,
     keras_hub.models.RobertaTokenizer,
-    {name: name for name in _SIZES},
-    embeddings="embeddings/",
-    activation="gelu",
-    layer_norm_epsilon=1e-5,
-    has_pooler=False,
-    byte_pairs=True,
-    # Positions count from the id of <pad>, 1, and padding has that position.
-    first_position=2,
+    tokens=BYTE_PAIRS,
+    **_ROBERTA,
+  ),
+  # Conneau et al. 2020, arXiv 1911.02116.
+  Architecture(
+    "xlm-roberta",
+    keras_hub.models.XLMRobertaBackbone,
+    keras_hub.models.XLMRobertaTokenizer,
+    tokens=SENTENCE_PIECES,
+    **_ROBERTA,
+  ),
+  # Martin et al. 2020, arXiv 1911.03894.
+  Architecture(
+    "camembert",
+    CamembertBackbone,
+    None,
+    tokens=SENTENCE_PIECES,
+    **_ROBERTA,
   ),
   # Sun et al. 2020, arXiv 2004.02984.
   Architecture(
@@ -180,9 +209,10 @@ ARCHITECTURES = {each.name: each for each in _ARCHITECTURES}
 
 def architecture_of(backbone):
   """The `Architecture` of a KerasHub backbone; ValueError if it is none."""
-  for architecture in _ARCHITECTURES:
-    if isinstance(backbone, architecture.backbone):
-      return architecture
+  architectures = {each.backbone: each for each in _ARCHITECTURES}
+  for kind in type(backbone).mro():
+    if kind in architectures:
+      return architectures[kind]
   raise ValueError(
     f"The encoder must be one of {', '.join(ARCHITECTURES)}. Received: "
     f"{type(backbone).__name__}"

@@ -41,7 +41,9 @@ class EncoderSource:
     "it the weights are random.",
   )
   vocab_file: str | None = option(
-    None, "Vocabulary of the model: a text file with one WordPiece a line."
+    None,
+    "Vocabulary of the model: a text file with one WordPiece a line, or the "
+    "file of its other tokens.",
   )
   # None takes the preset's, or else True.
   do_lower_case: bool | None = option(

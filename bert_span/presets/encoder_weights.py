@@ -9,7 +9,7 @@ import tensorflow as tf
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import build_encoder, encoder_config
 from bert_span.storage.log import log_line
-from bert_span.text.vocabulary import BytePairs, load_vocabulary
+from bert_span.text.vocabulary import load_vocabulary, vocabulary_kind
 
 # KerasHub's names of the weights in a layer, and the original's.
 _LAYER = {
@@ -58,21 +58,19 @@ class LoadedPreset:
     path = vocab_file or self.vocabulary_path
     if not path:
       raise ValueError(
-        f"{self.description} has no vocabulary (vocab.txt or tokenizer.json). "
+        f"{self.description} has no vocabulary (vocab.txt, tokenizer.json or "
+        "sentencepiece.bpe.model). "
         "Put it beside the weights, or give its --vocab_file."
       )
-    vocabulary = load_vocabulary(path)
-    is_byte_pairs = isinstance(vocabulary, BytePairs)
     architecture = architecture_of(self.backbone)
-    tokens = vocabulary.tokens if is_byte_pairs else vocabulary
+    vocabulary = load_vocabulary(path, architecture.name)
+    tokens = getattr(vocabulary, "tokens", vocabulary)
     rows = encoder_config(self.backbone).vocabulary_size
-    kinds = ("WordPieces", "byte pairs")
-    kind = kinds[is_byte_pairs]
-    if is_byte_pairs != architecture.byte_pairs:
+    kind = vocabulary_kind(vocabulary)
+    if kind != architecture.tokens:
       raise ValueError(
         f"{path} has {kind}, but the encoder, {architecture.name}, was trained "
-        f"with {kinds[architecture.byte_pairs]}. Use the vocabulary that "
-        "belongs to it."
+        f"with {architecture.tokens}. Use the vocabulary that belongs to it."
       )
     if not rows - _PADDING_ROWS < len(tokens) <= rows:
       raise ValueError(

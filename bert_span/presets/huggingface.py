@@ -20,6 +20,7 @@ from bert_span.presets.encoder_weights import (
 )
 from bert_span.storage.atomic_file import (
   unfinished_directory,
+  write_bytes,
   write_json_atomically,
   write_lines,
   write_tensors,
@@ -30,10 +31,21 @@ from bert_span.storage.files import (
   read_json_object,
 )
 from bert_span.storage.log import log_line
+from bert_span.text.sentencepiece_model import (
+  PIECE_FAMILIES,
+  json_of_sentence_pieces,
+)
 from bert_span.text.tokenizer_keys import (
   check_added_tokens,
   check_config,
   check_json,
+)
+from bert_span.text.vocabulary import (
+  BYTE_PAIRS,
+  PIECE_FILES,
+  SENTENCE_PIECES,
+  WORD_PIECES,
+  vocabulary_kind,
 )
 
 CONFIG_FILE = "config.json"
@@ -85,8 +97,8 @@ def load_huggingface(directory):
   """Loads a local directory as a `LoadedPreset`, with its span head if any."""
   config_path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(config_path)
-  _check_config(values, config_path)
   config = huggingface_config(values, config_path)
+  _check_config(values, config_path)
   architecture = ARCHITECTURES[config.architecture]
   first = architecture.first_position
   files, shapes = {}, {}  # of each tensor, the shape in the original's layout
@@ -122,7 +134,7 @@ def load_huggingface(directory):
     old = original.replace("layer_", "layer.").replace("/", ".")
     names = (huggingface_name(original, architecture), old)
     # A model with a head has a prefix, a plain encoder has none.
-    return [p + n for n in names for p in ("", f"{architecture.name}.")]
+    return [p + n for n in names for p in ("", _prefix(architecture))]
 
   tensors = (shapes, read_original, possible_names)
   vocabulary, lower_case = find_tokenizer(directory)
@@ -130,7 +142,7 @@ def load_huggingface(directory):
     load_encoder(config, *tensors, directory),
     _read_head(files, directory),
     vocabulary,
-    False if architecture.byte_pairs else lower_case,
+    lower_case if architecture.tokens == WORD_PIECES else False,
     f"the Hugging Face directory {directory}",
   )
 
@@ -204,7 +216,16 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
     "tokenizer_class": f"{class_name}Tokenizer",
     "model_max_length": backbone.max_sequence_length,
   }
-  if architecture_of(backbone).byte_pairs:
+  kind = vocabulary_kind(vocabulary)
+  if kind == SENTENCE_PIECES:
+    family = PIECE_FAMILIES[vocabulary.family]
+    values |= family.special_tokens
+    write_bytes(os.path.join(directory, family.file_name), vocabulary.proto)
+    as_json = json_of_sentence_pieces(vocabulary)
+    if as_json:
+      path = os.path.join(directory, "tokenizer.json")
+      write_json_atomically(path, as_json)
+  elif kind == BYTE_PAIRS:
     ids = {token: i for i, token in enumerate(vocabulary.tokens)}
     write_json_atomically(os.path.join(directory, "vocab.json"), ids)
     merges = ["#version: 0.2", *vocabulary.merges]
@@ -227,8 +248,8 @@ def encoder_tensors(backbone):
       tensor = np.pad(tensor, ((architecture.first_position, 0), (0, 0)))
     if _is_transposed(name, tensor.shape):
       tensor = tensor.T.copy()
-    tensors[f"{architecture.name}.{name}"] = tensor
-  if architecture.byte_pairs:
+    tensors[_prefix(architecture) + name] = tensor
+  if architecture.first_position:
     # Part of the positions here.
     name = "roberta.embeddings.token_type_embeddings.weight"
     tensors[name] = np.zeros([1, backbone.hidden_dim], np.float32)
@@ -248,10 +269,19 @@ def config_values(backbone):
   values["model_type"] = architecture.name
   values["position_embedding_type"] = "absolute"
   values["pad_token_id"] = 0
-  if architecture.byte_pairs:
+  if architecture.first_position:
     values |= {"type_vocab_size": 1, "pad_token_id": 1}
-    values |= {"bos_token_id": 0, "eos_token_id": 2}
+    family = PIECE_FAMILIES.get(architecture.name)
+    first = (
+      family.tokens(["<unk>", "<s>", "</s>"]) if family else ["<s>", "", "</s>"]
+    )
+    values["bos_token_id"] = first.index("<s>")
+    values["eos_token_id"] = first.index("</s>")
   return values
+
+
+def _prefix(architecture):
+  return f"{architecture.huggingface_prefix or architecture.name}."
 
 
 def refuse_pickled(directory, files):
@@ -277,11 +307,12 @@ def find_tokenizer(preset):
     kind, lower_case = check_json(
       values["tokenizer.json"], paths["tokenizer.json"]
     )
-  names = "vocab.txt", "tokenizer.json", "vocab.json"
-  vocabularies = (preset_file(preset, name) for name in names)
-  vocabulary = next(filter(None, vocabularies), None)
-  is_json = vocabulary and vocabulary.endswith("vocab.json")
-  kind = kind or ("BPE" if is_json else "WordPiece")
+  names = *PIECE_FILES, "vocab.txt", "tokenizer.json", "vocab.json"
+  vocabularies = {name: preset_file(preset, name) for name in names}
+  name = next(filter(vocabularies.get, names), None)
+  vocabulary = vocabularies.get(name)
+  kinds = dict.fromkeys(PIECE_FILES, "Unigram") | {"vocab.json": "BPE"}
+  kind = kind or kinds.get(name, "WordPiece")
   for name in ("special_tokens_map.json", "tokenizer_config.json"):
     if name in values:
       configured = check_config(values[name], kind, paths[name])
@@ -332,7 +363,7 @@ def _read_tensor(files, name):
 def _check_config(values, path):
   """Refuses values of config.json with which the model computes otherwise."""
   accepted = dict(_CONFIG_VALUES)
-  if values.get("model_type") == "roberta":
+  if ARCHITECTURES[values["model_type"]].first_position:
     # Positions count from it, and its row is that of padding.
     accepted["pad_token_id"] = (None, 1), _OTHER_MODEL
   for key, (choices, remedy) in accepted.items():

@@ -21,6 +21,7 @@ from bert_span.presets.huggingface import read_tensors
 from bert_span.presets.selection import SELECTION_FILE
 from bert_span.storage.atomic_file import (
   unfinished_file,
+  write_bytes,
   write_json_atomically,
   write_lines,
   write_tensors,
@@ -31,6 +32,7 @@ from bert_span.storage.files import (
   is_bare_name,
   read_json_object,
 )
+from bert_span.text.vocabulary import BYTE_PAIRS, SENTENCE_PIECES
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
@@ -38,7 +40,9 @@ TOKENIZER_FILE = "tokenizer.json"
 VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
 _PAIRS_FILE = "assets/tokenizer/vocabulary.json"  # of RoBERTa
 _MERGES_FILE = "assets/tokenizer/merges.txt"
-_TOKENIZER_FILES = (TOKENIZER_FILE, VOCABULARY_FILE, _PAIRS_FILE, _MERGES_FILE)
+_PIECES_FILE = "assets/tokenizer/vocabulary.spm"  # a SentencePiece model
+_VOCABULARY_FILES = (VOCABULARY_FILE, _PAIRS_FILE, _PIECES_FILE)
+_TOKENIZER_FILES = (TOKENIZER_FILE, *_VOCABULARY_FILES, _MERGES_FILE)
 CHECKSUMS_FILE = "checksums.json"
 _EXTENSION = ".safetensors"
 _HEAD_ENDING = f"_head{_EXTENSION}"
@@ -126,7 +130,12 @@ def save_tokenizer(
   path = os.path.join(directory, VOCABULARY_FILE)
   os.makedirs(os.path.dirname(path), exist_ok=True)
   # Given a vocabulary, KerasHub would refuse one without [MASK].
-  if architecture.byte_pairs:
+  if architecture.tokens == SENTENCE_PIECES:
+    write_bytes(os.path.join(directory, _PIECES_FILE), vocabulary.proto)
+    if not architecture.tokenizer:
+      return
+    tokenizer = architecture.tokenizer(None)
+  elif architecture.tokens == BYTE_PAIRS:
     tokens, merges = vocabulary
     ids = {token: i for i, token in enumerate(tokens)}
     write_json_atomically(os.path.join(directory, _PAIRS_FILE), ids)
@@ -245,12 +254,12 @@ def read_heads(directory):
 
 def find_tokenizer(preset):
   """The vocabulary's path and whether it is lower-cased, None if unknown."""
-  paths = (preset_file(preset, name) for name in (VOCABULARY_FILE, _PAIRS_FILE))
+  paths = (preset_file(preset, name) for name in _VOCABULARY_FILES)
   vocabulary = next(filter(None, paths), None)
   if vocabulary is None:
     return None, None
-  if vocabulary.endswith(_PAIRS_FILE):
-    return vocabulary, False  # Byte pairs are of text as it is.
+  if not vocabulary.endswith(VOCABULARY_FILE):
+    return vocabulary, False  # Only WordPieces can be lower-cased.
   path = preset_file(preset, TOKENIZER_FILE)
   settings = read_json_object(path).get("config") if path else None
   lower_case = settings.get("lowercase") if isinstance(settings, dict) else None

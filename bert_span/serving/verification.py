@@ -19,7 +19,7 @@ from bert_span.serving import fresh_process
 TEXT_OPS = (
   *("FastWordpieceTokenizeWithOffsets", "NormalizeUTF8"),
   *("SentencepieceOp", "SentencepieceTokenizeOp"),  # byte pairs
-  "SentencepieceTokenizeWithOffsetsOp",
+  "SentencepieceTokenizeWithOffsetsOp",  # SentencePieces
 )
 # TensorFlow's own, but a server has no Python to run them with.
 _PYTHON_OPS = ("EagerPyFunc", "PyFunc", "PyFuncStateless")

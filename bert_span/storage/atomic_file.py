@@ -44,6 +44,12 @@ def write_lines(path, lines):
       file.write(f"{line}\n")
 
 
+def write_bytes(path, content):
+  """Writes a file of bytes."""
+  with open_atomically(path, binary=True) as file:
+    file.write(content)
+
+
 def write_tensors(path, tensors, metadata=None):
   """Writes a safetensors file of a dict of NumPy arrays."""
   # Only their owner can read files of safetensors.numpy.save_file.

@@ -201,6 +201,74 @@ def sentence_pieces_of_json(values, family, source):
   return sentence_pieces(model.SerializeToString(), family, source)
 
 
+def json_of_sentence_pieces(vocabulary):
+  """The values of a tokenizer.json of `SentencePieces`; None without charsmap.
+
+  transformers reads it where it cannot read the model's file, which needs the
+  sentencepiece package and its protobuf.
+  """
+  family = PIECE_FAMILIES[vocabulary.family]
+  model, tokens = parse_model(vocabulary.proto), vocabulary.tokens
+  charsmap = model.normalizer_spec.precompiled_charsmap
+  if not charsmap:
+    return None
+  pieces = model.pieces[len(family.replaced) :]
+  scores = [0.0] * len(family.first) + [each.score for each in pieces]
+  scores += [0.0] * (len(tokens) - len(scores))  # the mask
+  special = [family.cls, family.sep, family.pad, family.unknown, family.mask]
+  ids = {token: tokens.index(token) for token in special}
+  # As `PieceFamily.num_separators`: segments, or a second separator.
+  segment = 2 - family.num_separators
+
+  def item(token, type_id=0):
+    kind = "Sequence" if token in "AB" else "SpecialToken"
+    return {kind: {"id": token, "type_id": type_id}}
+
+  single = [item(family.cls), item("A"), item(family.sep)]
+  second = [item("B", segment), item(family.sep, segment)]
+  flags = dict.fromkeys(
+    ("single_word", "lstrip", "rstrip", "normalized"), False
+  )
+  blanks = {
+    "type": "Metaspace",
+    "replacement": BLANK,
+    "prepend_scheme": "always",
+  }
+  return {
+    "version": "1.0",
+    "truncation": None,
+    "padding": None,
+    "added_tokens": [
+      {"id": ids[token], "content": token, **flags, "special": True}
+      for token in sorted(special, key=ids.get)
+    ],
+    "normalizer": {
+      "type": "Precompiled",
+      "precompiled_charsmap": base64.b64encode(charsmap).decode(),
+    },
+    "pre_tokenizer": {
+      "type": "Sequence",
+      "pretokenizers": [{"type": "WhitespaceSplit"}, blanks],
+    },
+    "post_processor": {
+      "type": "TemplateProcessing",
+      "single": single,
+      "pair": [*single, *[item(family.sep)] * (1 - segment), *second],
+      "special_tokens": {
+        token: {"id": token, "ids": [ids[token]], "tokens": [token]}
+        for token in (family.cls, family.sep)
+      },
+    },
+    "decoder": blanks,
+    "model": {
+      "type": "Unigram",
+      "unk_id": ids[family.unknown],
+      "vocab": list(zip(tokens, scores, strict=True)),
+      "byte_fallback": False,
+    },
+  }
+
+
 def parse_model(proto, source="the vocabulary"):
   """Returns the `ModelProto` of bytes; ValueError if it cannot be used."""
   remedy = "Use the SentencePiece model of the encoder."

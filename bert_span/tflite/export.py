@@ -10,7 +10,6 @@ from bert_span.presets.span_config import span_config
 from bert_span.serving.assets_extra import package_versions, training_run
 from bert_span.serving.export import sample_examples
 from bert_span.storage import atomic_file
-from bert_span.text.vocabulary import BytePairs
 from bert_span.tflite.conversion import convert
 from bert_span.tflite.metadata import with_metadata
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
@@ -94,12 +93,10 @@ def tflite_content(extractor, options):
     # The C++ runner asks for it; bert_span 0.1.0 wrote True, too.
     "with_tokenizer": False,
   }
-  if isinstance(tokenizer.full_vocabulary, BytePairs):
-    config["tflite"]["merges"] = tokenizer.full_vocabulary.merges
   return with_metadata(
     convert(extractor, options),
     options.info or ModelInfo(version=bert_span.__version__),
-    tokenizer.vocabulary,
+    tokenizer.full_vocabulary,
     config,
     extractor.logits_descriptions,
   )

@@ -17,9 +17,11 @@ from bert_span.presets import span_config
 from bert_span.storage.files import decode_utf8
 from bert_span.storage.json_fields import FieldErrors
 from bert_span.text.options import MAX_WINDOW
-from bert_span.text.vocabulary import check_merges
+from bert_span.text.sentencepiece_model import SentencePieces, sentence_pieces
+from bert_span.text.vocabulary import BytePairs, check_merges
 
 VOCABULARY_FILE = "vocab.txt"
+PIECES_FILE = "vocabulary.spm"  # a SentencePiece model, in its place
 # A constant date, so that equal models give equal files.
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 _MAX_FILE_BYTES = 1 << 26  # of a vocabulary
@@ -109,6 +111,8 @@ def read_files(path):
   for name in (span_config.CONFIG_FILE, VOCABULARY_FILE):
     try:
       with zipfile.ZipFile(path) as archive:
+        if name == VOCABULARY_FILE and PIECES_FILE in archive.namelist():
+          name = PIECES_FILE
         entry = archive.getinfo(name)
         # A few compressed bytes may be gigabytes.
         if entry.compress_type != zipfile.ZIP_STORED:
@@ -149,7 +153,8 @@ def read_span_config(path):
       errors.add(
         place, f"{field} must be from 1 to {most:,}, received {value}."
       )
-  errors.optional(about_file, "vocabulary_sha256", str, place, None)
+  for field in ("vocabulary_sha256", "family"):
+    errors.optional(about_file, field, str, place, None)
   merges = errors.optional(about_file, "merges", list, place, [])
   try:
     errors.raise_if_any()
@@ -159,18 +164,39 @@ def read_span_config(path):
   return config
 
 
+def vocabulary_files(vocabulary):
+  """A vocabulary as a dict of one file, and what "tflite" says about it."""
+  about = {}
+  if isinstance(vocabulary, SentencePieces):
+    name, content = PIECES_FILE, vocabulary.proto
+    about["family"] = vocabulary.family
+  else:
+    if isinstance(vocabulary, BytePairs):
+      vocabulary, about["merges"] = vocabulary
+    name = VOCABULARY_FILE
+    content = "".join(f"{token}\n" for token in vocabulary).encode()
+  about["vocabulary_sha256"] = hashlib.sha256(content).hexdigest()
+  return {name: content}, about
+
+
 def read_vocabulary(path):
-  """The list of tokens in a TFLite file; ValueError if they were changed."""
-  content = read_files(path)[VOCABULARY_FILE]
+  """The vocabulary in a TFLite file; ValueError if it was changed."""
+  about_file = read_span_config(path)["tflite"]
+  files = read_files(path)
+  (name,) = files.keys() - {span_config.CONFIG_FILE}
+  content, source = files[name], f"{path}, {name}"
   # Files of earlier versions have no hash of it.
-  sha256 = read_span_config(path)["tflite"].get("vocabulary_sha256")
+  sha256 = about_file.get("vocabulary_sha256")
   if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
     raise ValueError(
-      f"{path} is damaged: its {VOCABULARY_FILE} is not the exported one. Copy "
-      f"the file again. {_EXPORT_AGAIN}"
+      f"{path} is damaged: its {name} is not the exported one. Copy the file "
+      f"again. {_EXPORT_AGAIN}"
     )
-  text = decode_utf8(content, f"{path}, {VOCABULARY_FILE}:", "utf-8")
-  return text.removesuffix("\n").split("\n")
+  if name == PIECES_FILE:
+    return sentence_pieces(content, about_file.get("family"), source)
+  text = decode_utf8(content, f"{source}:", "utf-8")
+  tokens, merges = text.removesuffix("\n").split("\n"), about_file.get("merges")
+  return BytePairs(tokens, merges) if merges else tokens
 
 
 def fingerprint(content):
@@ -212,8 +238,10 @@ def check_tables(path, content, vocabulary, max_length):
   ((rows, width), *_) = tables["GATHER"]
   # Of windows of any length, which read only the positions that they have.
   positions = [n for n, size in tables["STRIDED_SLICE"] if size == width]
+  has_pieces = isinstance(vocabulary, SentencePieces)
+  name = PIECES_FILE if has_pieces else VOCABULARY_FILE
   for field, needed, given in (
-    (VOCABULARY_FILE, len(vocabulary), rows),
+    (name, len(getattr(vocabulary, "tokens", vocabulary)), rows),
     ("max_length", max_length, min(positions, default=max_length)),
   ):
     if needed > given:

@@ -13,10 +13,10 @@ but flatbuffers is needed. Tables are tuples of their first fields:
     Content             content_properties: type, table
     ProcessUnit         options: type, table
     BertTokenizerOptions  vocab_file
+    SentencePieceTokenizerOptions  sentencePiece_model, vocab_file
     AssociatedFile      name, description, type
 """
 
-import hashlib
 import json
 
 import flatbuffers
@@ -32,6 +32,7 @@ _MIN_PARSER_VERSION = "1.1.0"
 # Numbers of union members and enum values.
 _FEATURE_PROPERTIES = 1
 _BERT_TOKENIZER_OPTIONS = 4
+_SENTENCEPIECE_TOKENIZER_OPTIONS = 5
 _VOCABULARY_FILE = 5
 
 _DESCRIPTIONS = {
@@ -46,34 +47,28 @@ class _Byte(int):
 
 
 def with_metadata(content, info, vocabulary, config, logits_guide):
-  """Adds metadata, vocab.txt and span_config.json to the bytes of a file.
+  """Adds metadata, vocabulary and span_config.json to the bytes of a file.
 
   `info` is a `ModelInfo`, `config` the dict of span_config.json, to which the
   fingerprint is added; logits_guide describes the outputs by name.
   """
   model = tflite_file.parse(content)
+  files, about_vocabulary = tflite_file.vocabulary_files(vocabulary)
   data, entry = schema.BufferT(), schema.MetadataT()
-  data.data = list(_metadata(model, info, _DESCRIPTIONS | logits_guide))
+  data.data = list(
+    _metadata(model, info, _DESCRIPTIONS | logits_guide, next(iter(files)))
+  )
   entry.name, entry.buffer = BUFFER_NAME, len(model.buffers)
   model.buffers.append(data)
   model.metadata = [*(model.metadata or []), entry]
   packed = tflite_file.pack(model)
-  lines = "".join(f"{token}\n" for token in vocabulary).encode("utf-8")
-  about_file = {
-    **config["tflite"],
-    **tflite_file.fingerprint(packed),
-    "vocabulary_sha256": hashlib.sha256(lines).hexdigest(),
-  }
-  files = {
-    tflite_file.VOCABULARY_FILE: lines,
-    CONFIG_FILE: json.dumps(
-      {**config, "tflite": about_file}, indent=2
-    ).encode(),
-  }
-  return tflite_file.with_files(packed, files)
+  about_file = {**config["tflite"], **about_vocabulary}
+  about_file |= tflite_file.fingerprint(packed)
+  config = json.dumps({**config, "tflite": about_file}, indent=2)
+  return tflite_file.with_files(packed, {**files, CONFIG_FILE: config.encode()})
 
 
-def _metadata(model, info, descriptions):
+def _metadata(model, info, descriptions, vocabulary_file):
   """The bytes of the metadata of a `ModelT`."""
   graph = model.subgraphs[0]
   content = (_Byte(_FEATURE_PROPERTIES), ())
@@ -82,16 +77,17 @@ def _metadata(model, info, descriptions):
     names = [graph.tensors[index].name.decode() for index in indices]
     return [(name, descriptions[name], None, content) for name in names]
 
-  vocabulary = (
-    tflite_file.VOCABULARY_FILE,
-    "WordPieces, one a line; the line number from 0 is the id.",
-    _Byte(_VOCABULARY_FILE),
-  )
+  if vocabulary_file == tflite_file.PIECES_FILE:
+    files = [(vocabulary_file, "The SentencePiece model.")]
+    unit = (_Byte(_SENTENCEPIECE_TOKENIZER_OPTIONS), (files,))
+  else:
+    about = "Tokens, one a line; the line number from 0 is the id."
+    files = [(vocabulary_file, about, _Byte(_VOCABULARY_FILE))]
+    unit = (_Byte(_BERT_TOKENIZER_OPTIONS), (files,))
   config = (
     CONFIG_FILE,
     "How text is divided into windows and answers are chosen, as JSON.",
   )
-  unit = (_Byte(_BERT_TOKENIZER_OPTIONS), ([vocabulary],))
   inputs, outputs = tensors(graph.inputs), tensors(graph.outputs)
   subgraph = (info.name, None, inputs, outputs, None, [unit])
   root = (

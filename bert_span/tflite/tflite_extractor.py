@@ -16,7 +16,6 @@ from bert_span.data.window_batches import TEXT_SPECS, window_batches
 from bert_span.extractors.extractor import extractor_class
 from bert_span.options.fields import options_from_json
 from bert_span.text.options import WindowOptions
-from bert_span.text.vocabulary import BytePairs
 from bert_span.text.windows import LENGTH_MULTIPLE
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.conversion import INPUT_NAMES
@@ -82,12 +81,9 @@ class TFLiteSpanExtractor:
     vocabulary = tflite_file.read_vocabulary(path)
     max_length = about_file["max_length"]
     tflite_file.check_tables(path, content, vocabulary, max_length)
-    merges = about_file.get("merges")
     try:
       self.preprocessor = kind.preprocessor_class(
-        BytePairs(vocabulary, merges) if merges else vocabulary,
-        config["do_lower_case"],
-        self.window_options,
+        vocabulary, config["do_lower_case"], self.window_options
       )
     except ValueError as error:
       raise ValueError(

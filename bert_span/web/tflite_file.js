@@ -61,6 +61,9 @@ const FIELDS = {
  */
 export async function readTfliteFile(buffer) {
   const files = readArchive(new Uint8Array(buffer));
+  if (files.has("vocabulary.spm")) {
+    throw new Error("The file has SentencePieces; only Python can read them.");
+  }
   for (const name of [VOCABULARY, CONFIG]) {
     if (!files.has(name)) {
       throw new Error(`The file has no ${name}: export it with export_tflite.`);

@@ -1165,6 +1165,9 @@ struct SpanExtractor::Parts {
   }
 
   std::string_view File(const std::string& name) const {
+    if (files.count("vocabulary.spm")) {
+      throw Error("the file has SentencePieces; only Python can read them");
+    }
     const auto found = files.find(name);
     if (found == files.end()) {
       throw Error("the file has no " + name + ": export it with export_tflite");

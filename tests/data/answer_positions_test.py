@@ -7,6 +7,7 @@ import pytest
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
 from bert_span.data.window_batches import labelled_batches
 from bert_span.squad.example import AnswerSpan
+from bert_span.text.sentencepiece_model import ModelProto, sentence_pieces
 
 pytestmark = pytest.mark.usefixtures("eager")
 _VOCABULARY = [
@@ -54,6 +55,76 @@ def test_the_tokens_of_an_answer(context, answer, char_start, tokens):
   (start,), (end,) = windows["start_positions"], windows["end_positions"]
   found = windows["input_ids"][0][start : end + 1]
   assert [_VOCABULARY[i] for i in found] == tokens
+
+
+# Words are what white space separates: whole sentences in these scripts.
+_SCRIPTS = [
+  *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "日", "本", "京", "。"),
+  *("ひ", "##と", "##か", "ไทย", "##ไป", "ไป"),
+]
+
+
+@pytest.mark.parametrize(
+  ("context", "char_start", "answer", "tokens"),
+  [
+    # Chinese: each character is a token, and the first equal run is taken,
+    # even if the second one is the answer, as in run_squad.
+    ("日本京。", 1, "本", ["本"]),
+    ("京日本京。", 3, "京", ["京"]),
+    # Japanese: characters of kana are one word, of which only the start has
+    # the tokens of a text of its own.
+    ("日ひとか", 1, "ひと", ["ひ", "##と"]),
+    ("日ひとか", 2, "と", ["日", "ひ", "##と", "##か"]),
+    # Thai: one word; an answer inside it is the whole.
+    ("ไทยไป", 3, "ไป", ["ไทย", "##ไป"]),
+    ("ไทย ไป", 4, "ไป", ["ไป"]),
+  ],
+)
+def test_word_pieces_of_scripts_without_blanks(
+  context, char_start, answer, tokens
+):
+  example = SquadExample("", "who", context, (AnswerSpan(answer, char_start),))
+  preprocessor = SpanPreprocessor(_SCRIPTS, False, _OPTIONS)
+  ((_, windows, labels, _),) = labelled_batches([example], preprocessor)
+  (start,), (end,) = labels["start_positions"], labels["end_positions"]
+  found = windows["input_ids"][0][start : end + 1]
+  assert [_SCRIPTS[i] for i in found] == tokens
+  if context[0] == "京":
+    assert start == 3  # after [CLS] who [SEP]: the first of the two
+
+
+@pytest.mark.parametrize(
+  ("context", "answer", "pieces"),
+  [
+    ("日本 日ひとか", "ひと", [("ひ", 4), ("と", 5)]),
+    # A piece that shares a character with the answer is part of it.
+    ("ฉันไปไทย", "ไทย", [("ไทย", 5)]),
+    ("ฉันไปไทย", "ทย", [("ไทย", 5)]),
+    ("京日本京。", "京。", [("京", 3), ("。", 4)]),
+    ("by John (1895).", "1895", [("1", 9), ("8", 10), ("9", 11), ("5", 12)]),
+  ],
+)
+def test_sentence_pieces_of_an_answer_are_not_widened_to_words(
+  context, answer, pieces
+):
+  model = ModelProto()
+  for name, kind in (("<unk>", 2), ("<s>", 3), ("</s>", 3)):
+    model.pieces.add(piece=name, type=kind)
+  names = "▁", *"日本京。ひとかฉันไป()1895.byJohn", "ไทย"
+  for name in names:
+    model.pieces.add(piece=name, score=-1.0)
+  vocabulary = sentence_pieces(model.SerializeToString(), "xlm-roberta", "")
+  start = context.rindex(answer)
+  example = SquadExample("", "by", context, (AnswerSpan(answer, start),))
+  preprocessor = SpanPreprocessor(vocabulary, options=WindowOptions(50, 9, 9))
+  ((_, windows, labels, _),) = labelled_batches([example], preprocessor)
+  (start,), (end,) = labels["start_positions"], labels["end_positions"]
+  tokens = preprocessor.tokenizer.vocabulary
+  found = [
+    (tokens[windows["input_ids"][0][i]], windows["token_char_starts"][0][i])
+    for i in range(start, end + 1)
+  ]
+  assert found == pieces
 
 
 @pytest.mark.parametrize(

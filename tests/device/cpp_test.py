@@ -16,9 +16,11 @@ from exported_tflite import (
   with_files_of,
   with_wrong_values,
 )
-from tiny_extractor import CONTEXT, QUESTION
+from tiny_extractor import CONTEXT, QUESTION, extractor_of
 
 from bert_span.tflite import file as tflite_file
+from bert_span.tflite.export import tflite_content
+from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.port_vectors import vector_examples, write_port_vectors
 
 pytestmark = pytest.mark.large
@@ -190,6 +192,15 @@ def test_a_wrong_value_in_the_metadata_is_refused_by_its_name(answer, tmp_path):
     message = run.stderr.splitlines()[-1]
     assert message.startswith("bert_span: "), (name, run.stderr)
     assert name in message or "tokenizer" in message, (name, message)
+
+
+def test_sentence_pieces_are_refused_by_name(answer, tmp_path):
+  path = tmp_path / "pieces.tflite"
+  content = tflite_content(extractor_of("xlm-roberta"), TFLiteOptions())
+  path.write_bytes(content)
+  run = answer(path, QUESTION)
+  assert run.returncode == 1
+  assert "SentencePieces" in run.stderr
 
 
 def _changed(content, place):

@@ -319,6 +319,8 @@ def test_fine_tune_trains_the_model_and_continues_in_its_folder(
     ("roberta", "float16", "dynamic"),
     ("mobilebert", "bfloat16", "none"),
     ("mobilebert", "float16", "dynamic"),
+    ("xlm-roberta", "float16", "dynamic"),
+    ("camembert", "float32", "none"),
   ],
 )
 def test_exports_of_a_hugging_face_directory_answer_the_same(

@@ -109,8 +109,9 @@ def test_what_computes_something_else_is_refused_by_name(
     load_huggingface(_write(tmp_path, tensors, {**_CONFIG, key: value}))
 
 
-def test_roberta_must_count_positions_from_one(tmp_path, tensors):
-  config = {**_CONFIG, "model_type": "roberta", "pad_token_id": 0}
+@pytest.mark.parametrize("name", ["roberta", "xlm-roberta", "camembert"])
+def test_roberta_must_count_positions_from_one(tmp_path, tensors, name):
+  config = {**_CONFIG, "model_type": name, "pad_token_id": 0}
   with pytest.raises(ValueError, match=r"config\.json: pad_token_id"):
     load_huggingface(_write(tmp_path, tensors, config))
 
@@ -248,6 +249,10 @@ def test_head_vocabulary_and_lower_case_are_read(tmp_path, tensors):
 @pytest.mark.parametrize(
   ("changes", "message"),
   [
+    *(
+      ({"model_type": name}, f"electra, roberta, .*xlm-roberta.*'{name}'")
+      for name in ("albert", "modernbert", "mpnet", "longformer", "t5")
+    ),
     ({"model_type": "deberta-v2"}, "electra, roberta.*;.*'deberta-v2'"),
     ({"model_type": ["bert"]}, r"model_type.*\['bert'\]"),
     ({"model_type": {}}, "model_type.*{}"),

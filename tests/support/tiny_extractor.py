@@ -15,6 +15,13 @@ from tiny_encoder import MOBILEBERT, tiny_encoder
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.text.byte_pair_tokenizer import _BYTES
 from bert_span.text.options import WindowOptions
+from bert_span.text.sentencepiece_model import (
+  CONTROL,
+  PIECE_FAMILIES,
+  UNKNOWN,
+  ModelProto,
+  sentence_pieces,
+)
 from bert_span.text.vocabulary import BytePairs
 
 VOCABULARY = [
@@ -28,6 +35,25 @@ BYTE_PAIRS = BytePairs(
   ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *_BYTES, "in", "Ġin"],
   ["i n", "Ġ in"],
 )
+_LETTERS = "abcdefghijklmnopqrstuvwxyzTAWE1895.,?日"
+
+
+def tiny_pieces(family):
+  """`SentencePieces` of letters and some words."""
+  model = ModelProto()
+  names = ("<unk>", "<s>", "</s>")
+  if family == "deberta-v2":
+    names = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
+  for name in names:
+    model.pieces.add(piece=name, type=CONTROL)
+  unknown = names.index(PIECE_FAMILIES[family].unknown)
+  model.pieces[unknown].type = UNKNOWN
+  model.trainer_spec.unk_id = unknown
+  for token in ("\u2581", *_LETTERS, "\u2581the", "\u2581in", "\u2581mill"):
+    model.pieces.add(piece=token, score=-5.0)
+  return sentence_pieces(model.SerializeToString(), family, "tiny_pieces")
+
+
 _WINDOW_OPTIONS = WindowOptions(32, 8, 8)
 QUESTION = "Who built the mill?"
 
@@ -44,10 +70,9 @@ def tiny_extractor(
 ):
   """One layer, logits that differ clearly; with version_2 "no answer" too."""
   keras.utils.set_random_seed(seed)
-  is_byte_pairs = isinstance(vocabulary, BytePairs)
   backbone = tiny_encoder(
     **{"intermediate_dim": 32, **encoder},
-    vocabulary_size=len(vocabulary[0] if is_byte_pairs else vocabulary),
+    vocabulary_size=len(getattr(vocabulary, "tokens", vocabulary)),
     hidden_dim=16,
     max_sequence_length=window_options.max_seq_length,
   )
@@ -91,6 +116,12 @@ def extractor_of(architecture, **options):
   if architecture == "roberta":
     options["window_options"] = WindowOptions(96, 40, 32)
     options["vocabulary"] = BYTE_PAIRS
+  elif architecture in PIECE_FAMILIES:
+    options = {
+      "window_options": WindowOptions(96, 40, 32),
+      "vocabulary": tiny_pieces(architecture),
+      **options,
+    }
   elif architecture == "electra":
     options["embedding_dim"] = 8
   elif architecture == "mobilebert":

@@ -28,6 +28,12 @@ _SIZES = {
 }
 # Its other settings are those of the released model.
 _MOBILEBERT = {**_SIZES, "embedding_size": 8, "intra_bottleneck_size": 12}
+_ROBERTA = {
+  **_SIZES,
+  "type_vocab_size": 1,
+  "layer_norm_eps": 1e-5,
+  "pad_token_id": 1,
+}
 _CONFIGS = {
   "bert": transformers.BertConfig(**_SIZES),
   "bert_relu": transformers.BertConfig(**_SIZES, hidden_act="relu"),
@@ -44,9 +50,9 @@ _CONFIGS = {
   ),
   "electra": transformers.ElectraConfig(**_SIZES, embedding_size=8),
   "electra_base": transformers.ElectraConfig(**_SIZES, embedding_size=16),
-  "roberta": transformers.RobertaConfig(
-    **_SIZES, type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1
-  ),
+  "roberta": transformers.RobertaConfig(**_ROBERTA),
+  "xlm-roberta": transformers.XLMRobertaConfig(**_ROBERTA),
+  "camembert": transformers.CamembertConfig(**_ROBERTA),
   "mobilebert": transformers.MobileBertConfig(**_MOBILEBERT),
   "mobilebert_norm": transformers.MobileBertConfig(
     **_MOBILEBERT, normalization_type="layer_norm"
@@ -107,7 +113,7 @@ def _write_outputs(directory, inputs_path, path):
     directory, dtype=torch.float32, output_loading_info=True
   )
   assert not report["missing_keys"], report
-  if model.config.model_type in ("distilbert", "roberta"):
+  if not getattr(model.config, "type_vocab_size", 0) > 1:
     del inputs["token_type_ids"]
   with torch.no_grad():
     outputs = model.eval()(**inputs)

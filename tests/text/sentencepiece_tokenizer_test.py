@@ -17,6 +17,7 @@ from bert_span.text.sentencepiece_model import (
   CONTROL,
   UNKNOWN,
   ModelProto,
+  json_of_sentence_pieces,
   parse_model,
   sentence_pieces,
 )
@@ -352,3 +353,24 @@ def test_tokens_of_real_texts_are_those_of_the_tokenizers_package(
     )
     assert found == expected, text
   assert num_ties < len(real) / 50
+
+
+@pytest.mark.parametrize("family", ["xlm-roberta", "camembert"])
+def test_a_tokenizer_json_that_is_written_has_the_same_tokens(
+  trained, texts, tmp_path, family
+):
+  vocabulary = sentence_pieces(trained, family, "")
+  path = tmp_path / "tokenizer.json"
+  path.write_text(json.dumps(json_of_sentence_pieces(vocabulary)))
+  layer = SentencePieceTokenizer(*vocabulary)
+  read = load_vocabulary(str(path), family)
+  assert read.tokens == layer.vocabulary
+  question, context = "Who built the mill?", "The mill, in 1895 ½."
+  tokens = layer([question, context]).ids.to_list()
+  separators = [layer.sep_id] * 2
+  expected = [layer.cls_id, *tokens[0], *separators, *tokens[1], layer.sep_id]
+  theirs = tokenizers.Tokenizer.from_file(str(path))
+  assert theirs.encode(question, context).ids == expected
+  for text in texts[500::20]:
+    again = SentencePieceTokenizer(*read)([text])
+    assert again.ids.to_list() == layer([text]).ids.to_list()

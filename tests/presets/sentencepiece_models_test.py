@@ -1,0 +1,208 @@
+"""Models with SentencePiece vocabularies as files, and in the programs."""
+
+import io
+import json
+import shutil
+
+import keras_hub
+import numpy as np
+import pytest
+from programs import run_here, succeeds
+from squad_content import spans, squad_content
+from tiny_extractor import (
+  CONTEXT,
+  QUESTION,
+  eagerly,
+  extractor_of,
+)
+
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.presets.huggingface import save_huggingface
+from bert_span.text.sentencepiece_model import sentence_pieces
+from bert_span.tflite.export import tflite_content
+from bert_span.tflite.file import read_files, read_span_config
+from bert_span.tflite.options import TFLiteOptions
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+
+_FAMILIES = ["xlm-roberta", "camembert"]
+_STEPS = "--do_train", "--do_predict", "--do_eval"
+
+
+@pytest.fixture(scope="module")
+def trained():
+  """A SentencePiece model with the usual normalization of characters."""
+  sentencepiece = pytest.importorskip("sentencepiece")
+  content = io.BytesIO()
+  sentencepiece.SentencePieceTrainer.train(
+    sentence_iterator=iter([CONTEXT, QUESTION, "It's in Café 日本."]),
+    model_writer=content,
+    vocab_size=40,
+    minloglevel=2,
+    unk_id=0,
+    bos_id=1,
+    eos_id=2,
+  )
+  return content.getvalue()
+
+
+@pytest.mark.parametrize("family", _FAMILIES)
+def test_the_vocabulary_of_a_hugging_face_directory_is_found(
+  tmp_path, trained, family
+):
+  extractor = extractor_of(
+    family, vocabulary=sentence_pieces(trained, family, "")
+  )
+  directory = tmp_path / "model"
+  save_huggingface(extractor, directory)
+  config = json.loads((directory / "tokenizer_config.json").read_text())
+  tokenizer = extractor.preprocessor.tokenizer
+  for name in ("cls", "sep", "pad"):
+    token = tokenizer.vocabulary[getattr(tokenizer, f"{name}_id")]
+    assert config[f"{name}_token"] == token
+  file, text = directory / "sentencepiece.bpe.model", "Café ½ 日本, the mill."
+  expected = tokenizer([text]).ids.to_list()
+  assert file.read_bytes() == trained
+
+  def tokens():
+    options = extractor.window_options
+    loaded = SpanExtractor.from_preset(directory, options)
+    return loaded.preprocessor.tokenizer([text]).ids.to_list()
+
+  assert tokens() == expected
+  file = file.rename(directory / "spiece.model")
+  (directory / "tokenizer.json").rename(tmp_path / "tokenizer.json")
+  assert tokens() == expected
+  file.unlink()
+  shutil.move(tmp_path / "tokenizer.json", directory)
+  assert tokens() == expected
+  # A tokenizer.json that normalizes otherwise, as one of transformers 5.
+  values = json.loads((directory / "tokenizer.json").read_text())
+  values["normalizer"] = {"type": "NFC"}
+  (directory / "tokenizer.json").write_text(json.dumps(values))
+  with pytest.raises(ValueError, match=r"tokenizer\.json: normalizer\.type"):
+    tokens()
+
+
+def test_a_preset_of_keras_hub_is_read(tmp_path, trained):
+  made = extractor_of(
+    "xlm-roberta", vocabulary=sentence_pieces(trained, "xlm-roberta", "")
+  )
+  directory = str(tmp_path / "preset")
+  made.backbone.save_to_preset(directory)
+  tokenizer = keras_hub.models.XLMRobertaTokenizer(trained)
+  tokenizer.save_to_preset(directory)
+  options = made.window_options
+  loaded = SpanExtractor.from_preset(directory, options)
+  text = "Who built Café 日本 x?"
+  ids = loaded.preprocessor.tokenizer([text]).ids.to_list()
+  assert ids == [np.asarray(tokenizer(text)).tolist()]
+  assert loaded.preprocessor.tokenizer.cls_id == tokenizer.start_token_id
+  # KerasHub reads what is saved here.
+  made.save_to_preset(tmp_path / "ours")
+  read = keras_hub.models.XLMRobertaTokenizer.from_preset(
+    str(tmp_path / "ours")
+  )
+  assert [np.asarray(read(text)).tolist()] == ids
+
+
+@pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
+@pytest.mark.parametrize("family", _FAMILIES)
+def test_a_tflite_file_holds_the_model_of_its_tokens(tmp_path, family, kind):
+  extractor = extractor_of(family, kind=kind)
+  path = tmp_path / "model.tflite"
+  path.write_bytes(tflite_content(extractor, TFLiteOptions()))
+  vocabulary = extractor.preprocessor.tokenizer.full_vocabulary
+  assert read_files(path)["vocabulary.spm"] == vocabulary.proto
+  assert read_span_config(path)["tflite"]["family"] == family
+  read = TFLiteSpanExtractor(path)
+  assert read.preprocessor.tokenizer.full_vocabulary == vocabulary
+  with eagerly():
+    ours, theirs = (x.answer(QUESTION, CONTEXT) for x in (extractor, read))
+  assert ours.text == theirs.text
+  assert ours.score == pytest.approx(theirs.score, abs=1e-3)
+
+
+@pytest.fixture(scope="module", params=_FAMILIES)
+def folder(request, tmp_path_factory):
+  """A folder with a model, questions and the flags of all programs."""
+  folder = tmp_path_factory.mktemp("programs")
+  extractor_of(request.param).save_to_preset(folder / "model")
+  pairs = [(QUESTION, "Anna"), ("When was the mill built?", "1895")] * 2
+  qas = [
+    {
+      "id": f"q{i}",
+      "question": question,
+      "answers": [] if i == 3 else spans((answer, CONTEXT.index(answer))),
+      "is_impossible": i == 3,
+    }
+    for i, (question, answer) in enumerate(pairs)
+  ]
+  content = squad_content(CONTEXT, *qas, version="v2.0")
+  (folder / "v2.json").write_text(json.dumps(content))
+  return folder
+
+
+def _run(folder, program, *flags):
+  return succeeds(f"bert_span.{program}", *flags, run=run_here)
+
+
+def _train(folder, out, *flags, preset="model"):
+  data = folder / "v2.json"
+  return _run(
+    *(folder, "run_squad", f"--preset={folder / preset}", *_STEPS),
+    *(f"--train_file={data}", f"--predict_file={data}"),
+    *(f"--output_dir={folder / out}", "--train_batch_size=4"),
+    *("--max_seq_length=96", "--max_query_length=32", "--doc_stride=40"),
+    *("--learning_rate=1e-2", "--num_train_epochs=20", *flags),
+  )
+
+
+@pytest.mark.large
+def test_a_model_is_trained_distilled_calibrated_and_asked(folder):
+  model = f"--model={folder / 'span/model'}"
+  _train(folder, "span", "--version_2_with_negative")
+  predictions = json.loads((folder / "span/predictions.json").read_text())
+  assert [predictions[f"q{i}"] for i in (0, 1)] == ["Anna", "1895"]
+  _train(
+    *(folder, "distilled", f"--teacher={folder / 'span/model'}"),
+    "--version_2_with_negative",
+  )
+  scores = json.loads((folder / "distilled/eval_results.json").read_text())
+  assert scores["exact"] >= 50
+  _run(folder, "calibrate", model, f"--predict_file={folder / 'v2.json'}")
+  (folder / "passage.txt").write_text(CONTEXT)
+  asked = _run(
+    *(
+      folder,
+      "ask",
+      f"--model={folder / 'span/model'}",
+      f"--question={QUESTION}",
+    ),
+    f"--context_file={folder / 'passage.txt'}",
+  )
+  assert "Anna" in asked.stdout
+
+
+@pytest.mark.large
+def test_a_bio_head_is_trained(folder):
+  flags = "--head=bio", "--version_2_with_negative", "--num_train_epochs=40"
+  _train(folder, "bio", *flags)
+  found = json.loads((folder / "bio/span_predictions.json").read_text())
+  assert [span["text"] for span in found["q0"]] == ["Anna"]
+
+
+@pytest.mark.large
+def test_beam_answers_as_the_model(folder):
+  pytest.importorskip("apache_beam")
+  row = {"id": "q0", "question": QUESTION, "context": CONTEXT}
+  (folder / "questions.jsonl").write_text(json.dumps(row) + "\n")
+  out = folder / "answers"
+  _run(
+    *(folder, "beam_predict", f"--model={folder / 'model'}", "--num_shards=1"),
+    *(f"--input={folder}/questions.jsonl", f"--output_dir={out}"),
+  )
+  (shard,) = out.glob("answers-*.jsonl")
+  (answer,) = map(json.loads, shard.read_text().splitlines())
+  expected = SpanExtractor.from_preset(folder / "model")
+  assert answer["answer"] == expected.answer(QUESTION, CONTEXT).text
