@@ -13,7 +13,6 @@ but flatbuffers is needed. Tables are tuples of their first fields:
     Content             content_properties: type, table
     ProcessUnit         options: type, table
     BertTokenizerOptions  vocab_file
-    SentencePieceTokenizerOptions  sentencePiece_model, vocab_file
     AssociatedFile      name, description, type
 """
 
@@ -23,6 +22,11 @@ import flatbuffers
 from tensorflow.lite.python import schema_py_generated as schema
 
 from bert_span.presets.span_config import CONFIG_FILE
+from bert_span.text.vocabulary import (
+  SENTENCE_PIECES,
+  WORD_PIECES,
+  vocabulary_kind,
+)
 from bert_span.tflite import file as tflite_file
 
 BUFFER_NAME = "TFLITE_METADATA"
@@ -32,12 +36,12 @@ _MIN_PARSER_VERSION = "1.1.0"
 # Numbers of union members and enum values.
 _FEATURE_PROPERTIES = 1
 _BERT_TOKENIZER_OPTIONS = 4
-_SENTENCEPIECE_TOKENIZER_OPTIONS = 5
 _VOCABULARY_FILE = 5
 
 _DESCRIPTIONS = {
-  "ids": "Ids of the WordPieces of [CLS] question [SEP] passage [SEP], then 0.",
-  "mask": "1 for WordPieces, 0 for padding.",
+  "ids": "Ids of the tokens of [CLS] question [SEP] passage [SEP], or of <s> "
+  "question </s></s> passage </s> (RoBERTa and others), then padding.",
+  "mask": "1 for tokens, 0 for padding.",
   "segment_ids": "1 for the passage and the [SEP] after it, otherwise 0.",
 }
 
@@ -56,7 +60,7 @@ def with_metadata(content, info, vocabulary, config, logits_guide):
   files, about_vocabulary = tflite_file.vocabulary_files(vocabulary)
   data, entry = schema.BufferT(), schema.MetadataT()
   data.data = list(
-    _metadata(model, info, _DESCRIPTIONS | logits_guide, next(iter(files)))
+    _metadata(model, info, _DESCRIPTIONS | logits_guide, vocabulary)
   )
   entry.name, entry.buffer = BUFFER_NAME, len(model.buffers)
   model.buffers.append(data)
@@ -68,7 +72,7 @@ def with_metadata(content, info, vocabulary, config, logits_guide):
   return tflite_file.with_files(packed, {**files, CONFIG_FILE: config.encode()})
 
 
-def _metadata(model, info, descriptions, vocabulary_file):
+def _metadata(model, info, descriptions, vocabulary):
   """The bytes of the metadata of a `ModelT`."""
   graph = model.subgraphs[0]
   content = (_Byte(_FEATURE_PROPERTIES), ())
@@ -77,22 +81,31 @@ def _metadata(model, info, descriptions, vocabulary_file):
     names = [graph.tensors[index].name.decode() for index in indices]
     return [(name, descriptions[name], None, content) for name in names]
 
-  if vocabulary_file == tflite_file.PIECES_FILE:
-    files = [(vocabulary_file, "The SentencePiece model.")]
-    unit = (_Byte(_SENTENCEPIECE_TOKENIZER_OPTIONS), (files,))
+  units, files = (
+    [],
+    [
+      (
+        CONFIG_FILE,
+        "How text is divided into windows and answers are chosen, as JSON.",
+      )
+    ],
+  )
+  kind = vocabulary_kind(vocabulary)
+  if kind == SENTENCE_PIECES:
+    files.append((tflite_file.PIECES_FILE, "The SentencePiece model."))
   else:
     about = "Tokens, one a line; the line number from 0 is the id."
-    files = [(vocabulary_file, about, _Byte(_VOCABULARY_FILE))]
-    unit = (_Byte(_BERT_TOKENIZER_OPTIONS), (files,))
-  config = (
-    CONFIG_FILE,
-    "How text is divided into windows and answers are chosen, as JSON.",
-  )
+    tokens = (tflite_file.VOCABULARY_FILE, about, _Byte(_VOCABULARY_FILE))
+    # The Task Library would give pieces and byte pairs other ids.
+    if kind == WORD_PIECES:
+      units.append((_Byte(_BERT_TOKENIZER_OPTIONS), ([tokens],)))
+    else:
+      files.append(tokens)
   inputs, outputs = tensors(graph.inputs), tensors(graph.outputs)
-  subgraph = (info.name, None, inputs, outputs, None, [unit])
+  subgraph = (info.name, None, inputs, outputs, None, units)
   root = (
     *(info.name, info.description, info.version, [subgraph]),
-    *(info.author, info.license, [config], _MIN_PARSER_VERSION),
+    *(info.author, info.license, files, _MIN_PARSER_VERSION),
   )
   builder = flatbuffers.Builder(1024)
   builder.Finish(_write(builder, root), _IDENTIFIER)

@@ -62,7 +62,8 @@ const FIELDS = {
 export async function readTfliteFile(buffer) {
   const files = readArchive(new Uint8Array(buffer));
   if (files.has("vocabulary.spm")) {
-    throw new Error("The file has SentencePieces; only Python can read them.");
+    throw new Error("The file has SentencePieces, which the browser cannot " +
+      "read: answer with TFLiteSpanExtractor in Python.");
   }
   for (const name of [VOCABULARY, CONFIG]) {
     if (!files.has(name)) {

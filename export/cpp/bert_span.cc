@@ -1166,7 +1166,8 @@ struct SpanExtractor::Parts {
 
   std::string_view File(const std::string& name) const {
     if (files.count("vocabulary.spm")) {
-      throw Error("the file has SentencePieces; only Python can read them");
+      throw Error("the file has SentencePieces, which this runner cannot read: "
+                  "answer with TFLiteSpanExtractor in Python");
     }
     const auto found = files.find(name);
     if (found == files.end()) {

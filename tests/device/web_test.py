@@ -11,6 +11,7 @@ from browser import find_browser, open_browser
 from device_texts import assert_answer
 from exported_tflite import exported_tflite, with_wrong_values
 from running_app import running_app
+from tiny_extractor import tiny_pieces
 
 from bert_span.serving import local_server
 from bert_span.storage.files import encodable
@@ -112,6 +113,12 @@ def test_a_flipped_bit_in_what_is_packed_is_refused(load_error):
     damaged = bytearray(content)
     damaged[place] ^= 1
     assert "damaged" in load_error(damaged), text
+
+
+def test_sentence_pieces_are_refused_by_name(load_error):
+  files, _ = tflite_file.vocabulary_files(tiny_pieces("xlm-roberta"))
+  model = pathlib.Path(exported_tflite()[0]).read_bytes()
+  assert "SentencePieces" in load_error(tflite_file.with_files(model, files))
 
 
 @pytest.fixture

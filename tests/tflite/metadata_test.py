@@ -7,6 +7,7 @@ import pytest
 from exported_tflite import exported_tflite, parsed
 from flatbuffers.number_types import Uint8Flags, UOffsetTFlags
 from flatbuffers.table import Table
+from tiny_extractor import BYTE_PAIRS, tiny_pieces
 
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.tflite import file as tflite_file
@@ -41,6 +42,15 @@ class _Reader:
     ]
 
 
+def _read_metadata(model):
+  """The root table of the metadata in a `ModelT`."""
+  (entry,) = [m for m in model.metadata if m.name == BUFFER_NAME.encode()]
+  data = bytes(model.buffers[entry.buffer].data)
+  assert data[4:8] == b"M001"
+  position = flatbuffers.encode.Get(UOffsetTFlags.packer_type, data, 0)
+  return _Reader(data, position)
+
+
 @pytest.mark.large
 def test_model_tensors_tokenizer_and_files_are_described(tmp_path):
   model = parsed(exported_tflite()[0])
@@ -54,11 +64,7 @@ def test_model_tensors_tokenizer_and_files_are_described(tmp_path):
     with_metadata(content, ModelInfo(*info), ["[PAD]", "é"], config, guide)
   )
   model = parsed(path)
-  (entry,) = [m for m in model.metadata if m.name == BUFFER_NAME.encode()]
-  data = bytes(model.buffers[entry.buffer].data)
-  assert data[4:8] == b"M001"
-  position = flatbuffers.encode.Get(UOffsetTFlags.packer_type, data, 0)
-  root = _Reader(data, position)
+  root = _read_metadata(model)
   assert [root.text(field) for field in (0, 1, 2, 4, 5, 7)] == [*info, "1.1.0"]
   (described,) = root.children(3)
   graph = model.subgraphs[0]
@@ -82,3 +88,27 @@ def test_model_tensors_tokenizer_and_files_are_described(tmp_path):
   written = json.loads(files["span_config.json"])
   assert (written["a"], written["tflite"]["max_length"]) == (1, 8)
   tflite_file.check_unchanged(path, written)
+
+
+@pytest.mark.parametrize(
+  ("vocabulary", "name"),
+  [(BYTE_PAIRS, "vocab.txt"), (tiny_pieces("xlm-roberta"), "vocabulary.spm")],
+)
+def test_the_task_library_finds_no_tokenizer_but_word_pieces(
+  vocabulary, name, tmp_path
+):
+  # It would give other tokens other ids, without an error.
+  model = parsed(exported_tflite()[0])
+  model.metadata = []
+  guide = SpanExtractor.logits_descriptions
+  path = tmp_path / "other.tflite"
+  path.write_bytes(
+    with_metadata(
+      tflite_file.pack(model), ModelInfo(), vocabulary, {"tflite": {}}, guide
+    )
+  )
+  root = _read_metadata(parsed(path))
+  (described,) = root.children(3)
+  assert described.children(5) == []
+  names = [file.text(0) for file in root.children(6)]
+  assert names == ["span_config.json", name]
