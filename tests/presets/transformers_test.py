@@ -4,6 +4,8 @@ import functools
 import importlib.util
 import io
 import json
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -52,16 +54,20 @@ def _inputs():
   }
 
 
-@pytest.fixture(scope="module")
-def examples(repository):
-  """200 real questions, or none where there are no data."""
-  path = repository.parent / "shared" / "data" / "squad1_dev_half.json"
-  examples = read_squad(path).examples if path.exists() else []
-  return examples[:: max(len(examples) // 200, 1)][:200]
+@functools.cache
+def _examples():
+  """200 real questions of three languages, or none where there are no data."""
+  folder = pathlib.Path(__file__).parents[2].parent / "shared" / "data"
+  examples = []
+  for name, number in (("en", 68), ("zh", 66), ("ar", 66)):
+    path = folder / f"xquad_{name}.json"
+    of_language = read_squad(path).examples if path.exists() else []
+    examples += of_language[:: max(len(of_language) // number, 1)][:number]
+  return examples
 
 
 @pytest.fixture(scope="module")
-def folder(repository, tmp_path_factory, examples):
+def folder(repository, tmp_path_factory):
   """Folder with models ours/* and theirs/*, and the outputs of transformers."""
   for name, title in (("torch", "PyTorch"), ("transformers", "transformers")):
     if not importlib.util.find_spec(name):
@@ -74,8 +80,8 @@ def folder(repository, tmp_path_factory, examples):
     extractor = _extractor_of(name)
     directory = folder / "ours" / name
     save_huggingface(extractor, directory)
-    if examples:
-      windows = _windows(extractor, examples)
+    if _examples():
+      windows = _windows(extractor, _examples())
       names = ("input_ids", "segment_ids", "input_mask")
       _write_inputs(directory / "windows.npz", *(windows[n] for n in names))
   script = repository / "tests/support/transformers_models.py"
@@ -85,21 +91,32 @@ def folder(repository, tmp_path_factory, examples):
 
 
 def _extractor_of(name, **options):
-  """A tiny extractor, with a trained SentencePiece model if it has one."""
+  """A tiny extractor with a vocabulary of the `_texts`."""
   if name in PIECE_FAMILIES:
     options["vocabulary"] = sentence_pieces(_trained(), name, "the model")
+  elif name != "roberta":  # Its byte pairs are for all texts.
+    words = {w for text in _texts() for w in re.findall(r"\w+", text.lower())}
+    characters = {x for word in words for x in word}
+    options["vocabulary"] = list(
+      dict.fromkeys([*VOCABULARY, *sorted(words | characters)])
+    )
   return extractor_of(name, **options)
+
+
+def _texts():
+  return [x for each in _examples() for x in (each.question, each.context)]
 
 
 @functools.cache
 def _trained():
   """A SentencePiece model with the usual normalization of characters."""
   sentencepiece = pytest.importorskip("sentencepiece")
+  texts = [CONTEXT, QUESTION, "It's in Café 日本.", *_texts()]
   content = io.BytesIO()
   sentencepiece.SentencePieceTrainer.train(
-    sentence_iterator=iter([CONTEXT, QUESTION, "It's in Café 日本."]),
+    sentence_iterator=iter(texts),
     model_writer=content,
-    vocab_size=40,
+    vocab_size=3000 if _examples() else 40,
     minloglevel=2,
     unk_id=0,
     bos_id=1,
@@ -161,9 +178,8 @@ def test_a_model_of_ours_has_the_same_logits_and_tokens_there(folder, name):
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_answers_are_those_of_the_documented_post_processing(
-  folder, examples, name
-):
+def test_answers_are_those_of_the_documented_post_processing(folder, name):
+  examples = _examples()
   if not examples:
     pytest.skip("../shared/data is not on this machine")
   extractor = _extractor_of(name, version_2=True)
