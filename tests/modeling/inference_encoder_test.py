@@ -77,7 +77,10 @@ def test_vectors_are_those_of_the_backbone(sizes):
 @pytest.mark.parametrize(
   ("policy", "dropout"), [("{}", 0.0), ("mixed_{}", 0.1)]
 )
-@pytest.mark.parametrize("sizes", [{}, {**_MOBILEBERT, **_NORMALIZED}])
+@pytest.mark.parametrize(
+  "sizes",
+  [{}, {"architecture": "xlm-roberta"}, {**_MOBILEBERT, **_NORMALIZED}],
+)
 def test_half_precision_is_the_backbones(precision, policy, dropout, sizes):
   rates = {"dropout": dropout, "attention_dropout": dropout}
   backbone = _encoder(policy.format(precision), **rates, **sizes)

@@ -23,7 +23,7 @@ VOCAB, STEPS, LENGTH = 50, 5, 12
 LOSS_FN = window_loss_fn(SpanPreprocessor, SpanLoss())
 
 
-def make_model(dropout=0.0, num_layers=2):
+def make_model(dropout=0.0, num_layers=2, architecture="bert"):
   """A model of width 32, the same weights every time."""
   keras.utils.set_random_seed(3)
   encoder = tiny_encoder(
@@ -34,6 +34,7 @@ def make_model(dropout=0.0, num_layers=2):
     max_sequence_length=LENGTH,
     dropout=dropout,
     attention_dropout=dropout,
+    architecture=architecture,
   )
   return SpanExtractor(encoder)
 
@@ -72,10 +73,11 @@ class Run:
     unsummed=False,
     layer_decay=1.0,
     name=None,
+    architecture="bert",
     **execution,
   ):
     with strategy.scope():
-      self.model = make_model(dropout, num_layers=1)
+      self.model = make_model(dropout, 1, architecture)
       self.optimizer = BertAdamW(
         WarmupLinearDecay(1e-2, STEPS, 1),
         layer_decay=layer_decay,

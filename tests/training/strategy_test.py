@@ -34,9 +34,10 @@ def even(folder, one, two):
 
 
 def uneven(folder, one, two):
-  """In two parts with the unsummed norm."""
+  """In two parts with the unsummed norm; embeddings in a layer of their own."""
   # On two devices 3 windows and 2, or 1 and none.
   options = {"batch_size": (5, 1, 5, 5, 1), "unsummed": True}
+  options["architecture"] = "camembert"
   assert_same_updates(
     Run(folder, one, **options), Run(folder, two, **options, accumulate_steps=2)
   )
