@@ -13,14 +13,15 @@ under Keras' JAX backend, also where TensorFlow is not installed;
 `transformers`, BertForQuestionAnswering in PyTorch. All have the same sizes
 with random weights, dropout, loss, Adam with decoupled weight decay, clipping
 and random windows. Each side trains in its own process, one after the other, on
-batches of each length that is a multiple of 32.
+batches of each length that is a multiple of --length_buckets.
 
 From the median update at each length follow windows per second with three ways
 to make batches of SQuAD's windows: `fixed`, all padded to --max_seq_length, as
 in the original; `longest`, random batches padded to their longest window, as in
 transformers; `buckets`, batches of similar length, as in run_squad. With
---peak_tflops (of the device and precision, in 10^12 operations per second) the
-last column is the share of it that the matrix products reach. Sides that fail,
+--peak_tflops (of the device and precision, in 10^12 operations per second) a
+column is the share of it that the matrix products reach; the last one is the
+most memory that an accelerator's allocator gave out. Sides that fail,
 for lack of a package for one, have the reason in their row.
 """
 
@@ -51,6 +52,9 @@ _PRECISIONS = flags.DEFINE_list(
 _MAX_SEQ_LENGTH = flags.DEFINE_integer(
   "max_seq_length", 384, "WordPieces of the longest windows.", 64, 384
 )
+_LENGTH_BUCKETS = flags.DEFINE_integer(
+  "length_buckets", 32, "Lengths are multiples of it.", 32, 384
+)
 _BATCH_SIZE = count_flag("batch_size", 16, "Windows per batch.")
 _STEPS = count_flag("steps", 12, "Measured updates at each length.")
 _WARM_UP = count_flag("warm_up", 3, "Updates to warm up at each length.")
@@ -73,7 +77,7 @@ _SHARES = dict(
 )
 _COLUMNS = (
   *("model", "precision", "side", "device", "batches", "WordPieces a window"),
-  *("windows/s", "lowest to highest", "of peak"),
+  *("windows/s", "lowest to highest", "of peak", "peak MB"),
 )
 
 
@@ -105,13 +109,18 @@ def _print_rows(shape, precision, side):
       *(shape, precision, result["runtime"], result["device"], name),
       f"{sum(length * share for length, share in shares.items()):.0f}",
       *_rates(random_models.SHAPES[shape], shares, seconds),
+      result["peak_mb"] or "-",
     )
 
 
 def _ways_of_batching(lengths):
   """Returns the share of batches of each length, by way of batching."""
-  total = sum(_SHARES[length] for length in lengths)
-  buckets = {length: _SHARES[length] / total for length in lengths}
+  buckets = dict.fromkeys(lengths, 0.0)
+  for length, share in _SHARES.items():
+    if length <= max(lengths):
+      buckets[next(n for n in lengths if n >= length)] += share
+  total = sum(buckets.values())
+  buckets = {length: share / total for length, share in buckets.items()}
   # P(the longest of n windows <= length) = P(a window <= length)^n
   most = [sum(list(buckets.values())[: i + 1]) for i in range(len(lengths))]
   most = [0.0, *(share**_BATCH_SIZE.value for share in most)]
@@ -147,12 +156,15 @@ def _measure(side, shape, precision):
       is_compiled=_JIT_COMPILE.value,
     )
   )
-  lengths = [n for n in _SHARES if n <= _MAX_SEQ_LENGTH.value]
+  multiple = _LENGTH_BUCKETS.value
+  lengths = sorted({-(-n // multiple) * multiple for n in _SHARES})
+  lengths = [n for n in lengths if n <= _MAX_SEQ_LENGTH.value]
   seconds = {n: _times(update, n) for n in lengths}
   return {
     "runtime": f"{side} {importlib.metadata.version(side)}",
     "device": training_sides.device_name(side),
     "seconds": seconds,
+    "peak_mb": training_sides.peak_mb(side),
   }
 
 

@@ -215,3 +215,22 @@ def device_name(name):
   import torch
 
   return torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
+
+
+def peak_mb(name):
+  """Returns the most memory taken on the device, in 10^6 bytes; 0 on CPUs."""
+  if device_name(name).lower() == "cpu":
+    return 0
+  if name == "tensorflow":
+    import tensorflow as tf
+
+    peak = tf.config.experimental.get_memory_info("GPU:0")["peak"]
+  elif name == "jax":
+    import jax
+
+    peak = jax.devices()[0].memory_stats()["peak_bytes_in_use"]
+  else:
+    import torch
+
+    peak = torch.cuda.max_memory_allocated()
+  return round(peak / 1e6)

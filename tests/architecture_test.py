@@ -55,9 +55,10 @@ def _place(name):
   return next((place for place in within if place in _ORDER), "programs")
 
 
-def _imports(path):
+def _imports(path, lazy=True):
   """Yields the line and the dotted name of every import of a file."""
-  for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+  tree = ast.parse(path.read_text(encoding="utf-8"))
+  for node in ast.walk(tree) if lazy else tree.body:
     if isinstance(node, ast.Import):
       yield from ((node.lineno, alias.name) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -98,3 +99,23 @@ def test_every_folder_with_modules_has_its_place(repository):
   rooms = {path.parent for path in package.glob("*/**/*.py")}
   names = {str(room.relative_to(package)) for room in rooms}
   assert names <= set(_ORDER)
+
+
+def test_the_model_and_its_loss_load_no_tensorflow(repository):
+  # They run under Keras' other backends, too: benchmarks.training.
+  names = [f"bert_span.modeling.{n}" for n in ("encoder", "heads", "losses")]
+  loaded = set()
+  while names:
+    name = names.pop()
+    path = repository / (name.replace(".", "/") + ".py")
+    if not path.exists():  # The name of something within a module.
+      name = name.rpartition(".")[0]
+      path = repository / (name.replace(".", "/") + ".py")
+    if name in loaded or not path.exists():
+      continue
+    loaded.add(name)
+    imports = [name for _, name in _imports(path, lazy=False)]
+    wrong = [name for name in imports if name.startswith("tensorflow")]
+    assert not wrong, f"{path} imports {wrong}"
+    names += [name for name in imports if name.startswith("bert_span.")]
+  assert {"bert_span.text.vocabulary", "bert_span.storage.files"} <= loaded

@@ -15,7 +15,6 @@ import types
 
 import keras
 import keras_hub
-import tensorflow as tf
 from keras import ops
 
 # Of the LayerNorms that transformers gives no epsilon of config.json.
@@ -278,23 +277,23 @@ class MobileBertInference:
   def __call__(self, encoder, inputs):
     settings = self._settings
     tokens = encoder.rows("token_embedding", inputs["token_ids"])
-    batch, seq_length = tf.unstack(tf.shape(inputs["token_ids"]))
+    batch, seq_length = ops.shape(inputs["token_ids"])
     if settings.trigram_input:
-      padded = tf.pad(tokens, [[0, 0], [1, 1], [0, 0]])
-      tokens = tf.concat([padded[:, 2:], tokens, padded[:, :-2]], -1)
-    hidden = tf.reshape(tokens, [-1, tokens.shape[-1]])  # [tokens, width]
+      padded = ops.pad(tokens, [[0, 0], [1, 1], [0, 0]])
+      tokens = ops.concatenate([padded[:, 2:], tokens, padded[:, :-2]], -1)
+    hidden = ops.reshape(tokens, [-1, tokens.shape[-1]])  # [tokens, width]
     if settings.trigram_input or hidden.shape[-1] != settings.hidden_dim:
       hidden = encoder.dense("embeddings_projection", hidden)
     positions = encoder.weight("position_embedding/embeddings")[:seq_length]
     segments = encoder.rows("segment_embedding", inputs["segment_ids"])
-    hidden += tf.reshape(segments + positions, [-1, settings.hidden_dim])
+    hidden += ops.reshape(segments + positions, [-1, settings.hidden_dim])
     hidden = encoder.layer_norm("embeddings_layer_norm", hidden)
     # As in `InferenceEncoder`: the score of padding for all heads and queries.
-    is_padding = tf.cast(inputs["padding_mask"], tf.int32) == 0
-    mask = tf.where(is_padding, -1e9, 0.0)[:, tf.newaxis, tf.newaxis]
+    is_padding = ops.equal(inputs["padding_mask"], 0)
+    mask = ops.where(is_padding, -1e9, 0.0)[:, None, None]
     for i in range(settings.num_layers):
       hidden = self._layer(encoder, f"transformer_layer_{i}/", hidden, mask)
-    return tf.reshape(hidden, [batch, seq_length, settings.hidden_dim])
+    return ops.reshape(hidden, [batch, seq_length, settings.hidden_dim])
 
   def _layer(self, encoder, layer, hidden, mask):
     """`MobileBertLayer.call`."""

@@ -6,10 +6,13 @@ import os
 import re
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from bert_span.options.messages import shortened
-from bert_span.storage.files import read_json_object, read_text
+from bert_span.storage.files import (
+  gfile,
+  read_bytes,
+  read_json_object,
+  read_text,
+)
 from bert_span.text.sentencepiece_model import (
   SentencePieces,
   sentence_pieces,
@@ -52,7 +55,7 @@ def load_vocabulary(path, architecture="bert"):
   merges = os.path.join(folder, "merges.txt")
   has_merges = name in ("vocab.json", "vocabulary.json")
   for file in (path, merges) if has_merges else (path,):
-    if not tf.io.gfile.exists(file):
+    if not gfile().exists(file):
       raise ValueError(
         f"The vocabulary file {file} does not exist. Use the one that belongs "
         "to the weights, a vocab.txt as --vocab_file."
@@ -62,8 +65,7 @@ def load_vocabulary(path, architecture="bert"):
     merges = [line for line in lines if line and line[:9] != "#version:"]
     return _byte_pairs(read_json_object(path), merges, path)
   if path.endswith(_PIECE_ENDINGS):
-    with tf.io.gfile.GFile(path, "rb") as file:
-      return sentence_pieces(file.read(), architecture, path)
+    return sentence_pieces(read_bytes(path), architecture, path)
   if path.endswith(".json"):
     values = read_json_object(path)
     kind, _ = check_json(values, path)
