@@ -1,6 +1,8 @@
 """The documentation: its Python runs, its flags, links and notebook exist."""
 
+import contextlib
 import functools
+import gzip
 import importlib.resources
 import inspect
 import json
@@ -8,12 +10,14 @@ import os
 import pathlib
 import re
 import runpy
+import shlex
 import shutil
+import subprocess
 from xml.etree import ElementTree
 
 import pytest
 from absl import flags
-from programs import define_flags, run_python
+from programs import define_flags, run_here, run_python
 
 import bert_span
 
@@ -25,7 +29,7 @@ _PAGES = sorted(
   for path in _ROOT.glob(f"{folder}/*.md")
 )
 _PROGRAM = re.compile(
-  r"-m ((?:bert_span|export)\.\w+(?!\S*\.)|benchmarks(?:\.\w+)+)"
+  r"-m (bert_span\.\w+(?!\S*\.)|benchmarks(?:\.\w+)+)|^(export_\w+)\.py"
 )
 # Options of Beam and of argparse programs are not absl flags.
 _FOREIGN = {"bert_span.beam_predict", "bert_span.beam_create_records"}
@@ -39,6 +43,15 @@ def _blocks(page, language):
   return re.findall(rf"^```{language}\n(.*?)^```", _text(page), re.M | re.S)
 
 
+def _shell_blocks(page):
+  """(block, why it is not run or "") of each shell block."""
+  return re.findall(
+    r"(?:<!-- not run: ([^>]+) -->\n)?^```sh\n(.*?)^```",
+    _text(page),
+    re.M | re.S,
+  )
+
+
 def _commands(page):
   """(program, names of its flags) of each command in the shell blocks."""
   for block in _blocks(page, "sh"):
@@ -47,7 +60,8 @@ def _commands(page):
     for line in code.splitlines():
       if found := _PROGRAM.search(line):
         command = re.split(r" [|<>;&]", line[found.end() :])[0]
-        yield found.group(1), re.findall(r"(?<!\S)\[?--(\w+)", command)
+        name = found.group(1) or f"export.{found.group(2)}"
+        yield name, re.findall(r"(?<!\S)\[?--(\w+)", command)
 
 
 @functools.cache
@@ -120,6 +134,145 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     exec(block, names)
   assert names["answer"].text == "Ingrid Halvorsen"
   assert (tmp_path / "output" / "model" / "span_config.json").is_file()
+
+
+_RUNNABLE = [
+  page
+  for page in _PAGES
+  if page == "README.md" or page.startswith("docs/")
+  if not all(reason for reason, _ in _shell_blocks(page))
+]
+# What the pages have trained for hours.
+_FEWER = {
+  "--num_train_steps=10000": "--num_train_steps=2",
+  "--num_warmup_steps=1000": "--num_warmup_steps=1",
+}
+
+
+def _statements(block):
+  """Yields the commands of a shell block, each without its comment."""
+  statement = ""
+  for line in block.replace("\\\n", " ").splitlines(keepends=True):
+    statement += line
+    with contextlib.suppress(ValueError):  # Quotation marks are open.
+      if words := shlex.split(statement, comments=True):
+        yield statement, words
+      statement = ""
+
+
+def _write_few(sample, path):
+  """Writes some answerable questions of a sample file as SQuAD 1.1."""
+  squad = json.loads(sample.read_text("utf-8"))
+  del squad["data"][2:]
+  for article in squad["data"]:
+    del article["paragraphs"][1:]
+    for paragraph in article["paragraphs"]:
+      paragraph["qas"] = [q for q in paragraph["qas"] if q["answers"]]
+      for question in paragraph["qas"]:
+        question.pop("is_impossible", None)
+  path.write_text(json.dumps(squad | {"version": "1.1"}), "utf-8")
+
+
+@pytest.fixture(scope="module")
+def tiny_model(tmp_path_factory):
+  """A random model with the packaged one's vocabulary and windows."""
+  from tiny_extractor import tiny_extractor
+
+  from bert_span.presets.load_pretrained import load_pretrained
+  from bert_span.text.options import WindowOptions
+
+  folder = tmp_path_factory.mktemp("tiny") / "model"
+  tiny_extractor(
+    version_2=True,
+    window_options=WindowOptions(),
+    vocabulary=load_pretrained("minilm_squad").vocabulary(None),
+  ).save_to_preset(folder)
+  return folder
+
+
+@pytest.fixture
+def reader_folder(tmp_path, tiny_model):
+  """A folder as a reader of the pages has it, with the files that they name."""
+  folder = tmp_path / "checkout"
+  folder.mkdir()
+  for name in ("bert_span", "export", "docs"):
+    (folder / name).symlink_to(_ROOT / name)
+  (folder / "flags").mkdir()
+  for path in (_ROOT / "flags").iterdir():
+    text = path.read_text("utf-8")
+    (folder / "flags" / path.name).write_text(
+      _replaced(text, tmp_path, tiny_model)
+    )
+  sample = _ROOT / "bert_span" / "sample"
+  for name in ("train", "my_train", "dev", "my_dev", "held_out", "others"):
+    source = sample / ("train.json" if "train" in name else "dev.json")
+    _write_few(source, folder / f"{name}.json")
+  passage = (sample / "passages" / "lighthouse.txt").read_text("utf-8")
+  questions = {"id": "q1", "question": "Who?", "context": passage}
+  files = {
+    "passage.txt": passage,
+    "notes/one.md": passage,
+    "text/0.txt": f"{passage}\n" * 4,
+    "held_out.txt": f"{passage}\n" * 4,
+    "questions/0.jsonl": json.dumps(questions) + "\n",
+  }
+  for name, text in files.items():
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(text, "utf-8")
+  with gzip.open(folder / "text" / "0.txt.gz", "wt") as file:
+    file.write(files["text/0.txt"])
+  vocabulary = tiny_model / "assets" / "tokenizer" / "vocabulary.txt"
+  shutil.copy(vocabulary, folder / "vocab.txt")
+  for name in ("mine", "a", "b"):
+    shutil.copytree(tiny_model, tmp_path / "tmp" / name / "model")
+  return folder
+
+
+def _replaced(text, folder, tiny_model):
+  """Commands with absolute paths in a folder, small models and few steps."""
+  replacements = {
+    **dict.fromkeys(["minilm_squad", "all-minilm-l6-v2"], str(tiny_model)),
+    **_FEWER,
+    "/tmp/": f"{folder}/tmp/",
+    "/models/": f"{folder}/models/",
+    "/srv/models/": f"{folder}/models/",
+  }
+  words = "|".join(map(re.escape, replacements))
+  return re.sub(
+    rf"(?<![\w/.])(?:{words})(?!\d)", lambda match: replacements[match[0]], text
+  )
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("page", _RUNNABLE)
+def test_the_shell_blocks_run_in_their_order(
+  page, reader_folder, tmp_path, tiny_model, few_samples, monkeypatch
+):
+  monkeypatch.chdir(reader_folder)
+  if page == "docs/coming_from_transformers.md":
+    from bert_span import SpanExtractor
+    from bert_span.presets.huggingface import save_huggingface
+
+    extractor = SpanExtractor.from_preset(tiny_model)
+    save_huggingface(extractor, reader_folder / "DIR")
+  elif page == "docs/calibration.md":  # Some answers must be right.
+    shutil.rmtree(tmp_path / "tmp" / "mine" / "model")
+    packaged = _ROOT / "bert_span" / "pretrained" / "minilm_squad"
+    shutil.copytree(packaged, tmp_path / "tmp" / "mine" / "model")
+  for reason, block in _shell_blocks(page):
+    if reason:
+      continue
+    for statement, words in _statements(_replaced(block, tmp_path, tiny_model)):
+      if words[0] == "pip":
+        continue  # The packages of all extras are installed for the tests.
+      if words[:2] == ["python", "-m"]:
+        run = run_here(*words[2:])
+      elif words[0].startswith("export_"):
+        run = run_here(f"export.{words[0].removesuffix('.py')}", *words[1:])
+      else:  # Not subprocess.run, which `few_samples` replaces.
+        run = subprocess.Popen(["bash", "-c", statement])
+        run.wait()
+      assert run.returncode == 0, (statement, getattr(run, "stderr", ""))
 
 
 # Programs run in the notebook's process, and exports are compared on a few
