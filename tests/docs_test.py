@@ -269,6 +269,8 @@ def test_the_shell_blocks_run_in_their_order(
         run = run_here(*words[2:])
       elif words[0].startswith("export_"):
         run = run_here(f"export.{words[0].removesuffix('.py')}", *words[1:])
+      elif words[0].startswith("bert_span_"):
+        run = run_here(words[0].replace("span_", "span.", 1), *words[1:])
       else:  # Not subprocess.run, which `few_samples` replaces.
         run = subprocess.Popen(["bash", "-c", statement])
         run.wait()
