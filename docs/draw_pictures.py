@@ -2,8 +2,11 @@
 
 import html
 import pathlib
+import re
 
-_IMAGES = pathlib.Path(__file__).parent / "images"
+_DOCS = pathlib.Path(__file__).parent
+_IMAGES = _DOCS / "images"
+_PACKAGE = _DOCS.parent / "bert_span"
 _TEXT, _QUIET, _LINE = "#1d1f21", "#585e66", "#b9bec5"
 _START, _END, _ANSWER = "#0b5fae", "#b04a00", "#ffe98f"
 _FONT = 13  # pixels; a character of the font is 0.6 of it wide
@@ -38,9 +41,20 @@ class Picture:
       f'height="{height:.1f}" rx="{radius}" fill="{fill}" stroke="{stroke}"/>'
     )
 
-  def text(self, x, y, text, color=_TEXT, anchor="start", family="monospace"):
-    """Adds a line of text at its base line."""
+  def text(
+    self,
+    x,
+    y,
+    text,
+    color=_TEXT,
+    anchor="start",
+    family="monospace",
+    turned=False,
+  ):
+    """Adds a line of text at its base line, upwards if turned."""
     width = f' textLength="{len(text) * _CHARACTER:.1f}"'
+    if turned:
+      width += f' transform="rotate(-90 {x:.1f} {y:.1f})"'
     self._parts.append(
       f'<text x="{x:.1f}" y="{y:.1f}" fill="{color}" text-anchor="{anchor}" '
       f'font-size="{_FONT}" font-family="{family}"'
@@ -169,6 +183,45 @@ def draw_architecture():
   picture.write("architecture.svg")
 
 
+def draw_imports():
+  """Which room imports which, read from the code; the order is the page's."""
+  page = (_DOCS / "architecture.md").read_text("utf-8")
+  rooms = re.findall(r"^\| `([a-z_/]+)/` \| ", page, re.M)
+  rooms = [room for room in rooms if (_PACKAGE / room).is_dir()]
+  imports = {room: _imported_rooms(room, rooms) for room in rooms}
+  left, top, cell = 190, 205, 20
+  side = cell * len(rooms)
+  picture = Picture(left + side + 16, top + side + 16, "Imports between rooms")
+  picture.label(
+    16, 30, "A point: the room of the row imports that of the column."
+  )
+  picture.label(16, 48, "Above the diagonal, an arrow that runs back.")
+  for row, room in enumerate(rooms):
+    y = top + cell * row
+    picture.box(16, y, left + side - 16, cell - 2, "#f6f6f3", radius=0)
+    picture.text(20, y + 14, f"{room}/")
+    picture.text(left + cell * row + 14, top - 8, f"{room}/", turned=True)
+    picture.box(left + cell * row, y, cell - 2, cell - 2, _LINE, radius=0)
+    for target in sorted(imports[room]):
+      x = left + cell * rooms.index(target) + 4
+      is_back = rooms.index(target) > row
+      picture.box(x, y + 4, 10, 10, _END if is_back else _START, radius=5)
+  picture.write("imports.svg")
+
+
+def _imported_rooms(room, rooms):
+  """The rooms that the modules directly in a room import, without itself."""
+  found = set()
+  for path in (_PACKAGE / room).glob("*.py"):
+    for name in re.findall(
+      r"^ *(?:from|import) bert_span\.([\w.]+)", path.read_text("utf-8"), re.M
+    ):
+      inside = name.replace(".", "/") + "/"
+      found.add(max((r for r in rooms if inside.startswith(f"{r}/")), key=len))
+  return found - {room}
+
+
 if __name__ == "__main__":
   draw_windows()
   draw_architecture()
+  draw_imports()

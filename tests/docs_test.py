@@ -332,11 +332,16 @@ def test_the_notebook_runs_and_shows_its_pictures(tmp_path, monkeypatch):
 
 
 def test_every_picture_is_drawn_and_shown(tmp_path):
-  images = tmp_path / "images"
-  images.mkdir()
-  script = shutil.copy(_ROOT / "docs" / "draw_pictures.py", tmp_path)
-  assert run_python(script).returncode == 0
+  (tmp_path / "docs" / "images").mkdir(parents=True)
+  (tmp_path / "bert_span").symlink_to(_ROOT / "bert_span")
+  for name in ("draw_pictures.py", "architecture.md"):
+    shutil.copy(_ROOT / "docs" / name, tmp_path / "docs")
+  run = run_python(tmp_path / "docs" / "draw_pictures.py")
+  assert run.returncode == 0, run.stderr
   pages = "".join(map(_text, _PAGES))
-  for path in images.iterdir():
-    assert ElementTree.parse(path).getroot().tag.endswith("}svg")
+  for path in (tmp_path / "docs" / "images").iterdir():
+    drawn = path.read_text("utf-8")
+    assert ElementTree.fromstring(drawn).tag.endswith("}svg")
     assert f"images/{path.name}" in pages
+    # Draw them again after a change of the code.
+    assert drawn == (_ROOT / "docs" / "images" / path.name).read_text("utf-8")
