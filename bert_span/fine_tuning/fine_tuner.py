@@ -15,6 +15,8 @@ from bert_span.fine_tuning.distillation import (
   with_soft_labels,
 )
 from bert_span.fine_tuning.options import FineTuningOptions
+from bert_span.modeling.architectures import architecture_of
+from bert_span.modeling.encoder import check_precision
 from bert_span.squad.example import NOT_LOCATED, check_located
 from bert_span.storage.log import log_line
 from bert_span.training.learning_rate import WarmupLinearDecay
@@ -62,7 +64,10 @@ def fine_tune(
 
 def training_set_of(extractor, examples, options, has_teachers=False):
   """The `LabelledWindows` of examples; teachers use unlabelled ones, too."""
-  options.num_train_steps(len(examples))  # Refuses too few before the work.
+  # Before the work: too few examples, a precision that the encoder lacks.
+  options.num_train_steps(len(examples))
+  architecture = architecture_of(extractor.backbone)
+  check_precision(architecture, options.execution.precision)
   return label_windows(
     examples,
     extractor.preprocessor,

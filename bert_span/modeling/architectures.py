@@ -44,10 +44,16 @@ class Architecture:
   tokenizer: type | None
   sizes: dict[str, str]  # fields of EncoderConfig -> arguments of that class
   embeddings: str = ""  # path of the layer with tables of tokens and positions
+  layer: str = "transformer_layer"  # name of its layers, before their number
   activation: str = "gelu_new"  # what that class computes
   layer_norm_epsilon: float = 1e-12
   has_pooler: bool = True  # a layer that span extraction ignores
   tokens: str = WORD_PIECES  # what its vocabulary has
+  # Its embeddings may have fewer rows more than tokens: padding.
+  padding_rows: int = 128
+  # Whether its attention scores distances: `RelativeScores`.
+  has_distances: bool = False
+  float16_overflow: str = ""  # why it is not computed in float16
   # Fields of EncoderConfig -> keys of Hugging Face's config.json.
   huggingface_keys: dict[str, str] = dataclasses.field(
     default_factory=lambda: _HUGGINGFACE_KEYS
@@ -55,8 +61,12 @@ class Architecture:
   huggingface_prefix: str = ""  # of its weights there, if not its name
   # What BERT's weights and its own are called there; replaced in this order.
   huggingface_names: tuple[tuple[str, str], ...] = ()
+  huggingface_class: str = ""  # start of its classes' names, if not KerasHub's
   # Its class's defaults for keys of config.json that may be missing.
   huggingface_defaults: dict = dataclasses.field(default_factory=dict)
+  # Further keys, and the values with which this is computed; the first one is
+  # written. None is a missing key.
+  huggingface_values: dict[str, tuple] = dataclasses.field(default_factory=dict)
   check_transformers: Callable | None = None  # refuses what it cannot compute
   first_position: int = 0  # row of its position table for the first token
   # Where layers are not BERT's: their names, see `original_weights`, and what
@@ -202,6 +212,48 @@ _ARCHITECTURES = (
     check_transformers=mobilebert.check_transformers,
     original_weights=mobilebert.original_weights,
     inference=mobilebert.MobileBertInference,
+  ),
+  # He et al. 2021, arXiv 2111.09543: DeBERTa v3, and mDeBERTa. In v2 the same
+  # name has models with a convolution and other attention.
+  Architecture(
+    "deberta-v2",
+    keras_hub.models.DebertaV3Backbone,
+    keras_hub.models.DebertaV3Tokenizer,
+    {**{name: name for name in _SIZES}, "position_buckets": "bucket_size"},
+    layer="disentangled_attention_encoder_layer",
+    activation="gelu",
+    layer_norm_epsilon=1e-7,
+    has_pooler=False,
+    tokens=SENTENCE_PIECES,
+    has_distances=True,
+    float16_overflow=(
+      "KerasHub scales the attention scores after their products, which exceed "
+      "float16 in trained models (huggingface/transformers#24116)"
+    ),
+    padding_rows=1000,  # 899 of mDeBERTa
+    huggingface_keys={
+      **{k: v for k, v in _HUGGINGFACE_KEYS.items() if k != "num_segments"},
+      "position_buckets": "position_buckets",
+    },
+    huggingface_names=tuple(
+      (f"self.{name}", f"self.{name}_proj")
+      for name in ("query", "key", "value")
+    ),
+    huggingface_prefix="deberta",
+    huggingface_class="DebertaV2",
+    huggingface_defaults={"vocab_size": 128100, "layer_norm_eps": 1e-7},
+    huggingface_values={
+      "relative_attention": (True,),
+      "position_biased_input": (False,),
+      "type_vocab_size": (0, None),
+      "norm_rel_ebd": ("layer_norm",),
+      "share_att_key": (True,),
+      "pos_att_type": (
+        *("p2c|c2p", "c2p|p2c", ["p2c", "c2p"], ["c2p", "p2c"]),
+      ),
+      "max_relative_positions": (-1, None),
+      "conv_kernel_size": (0, None),
+    },
   ),
 )
 ARCHITECTURES = {each.name: each for each in _ARCHITECTURES}

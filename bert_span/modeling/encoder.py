@@ -102,6 +102,9 @@ class EncoderConfig(CheckedOptions):
     "network, if not layer_norm_epsilon.",
     above=0.0,
   )
+  position_buckets: int | None = _size(
+    None, "Half the rows of DeBERTa's table of relative positions.", minimum=2
+  )
 
   def __post_init__(self):
     super().__post_init__()
@@ -116,6 +119,13 @@ class EncoderConfig(CheckedOptions):
         "the segment table (type_vocab_size) needs two rows, for the question "
         f"and the passage. Received: {self.num_segments}"
       )
+    if "position_buckets" in ARCHITECTURES[self.architecture].sizes:
+      positions, buckets = self.max_sequence_length, self.position_buckets
+      if buckets is None or not buckets // 2 < positions - 1:
+        raise ValueError(
+          "position_buckets must be given, at least 2 and less than twice the "
+          f"{positions} positions. Received: {buckets}"
+        )
 
   @property
   def inner_dim(self):
@@ -185,6 +195,7 @@ def build_encoder(config, dtype=None):
   Source: google-research/bert, modeling.py, BertModel.
   """
   architecture = ARCHITECTURES[config.architecture]
+  check_precision(architecture, dtype)
   sizes = {
     argument: getattr(config, name)
     for name, argument in architecture.sizes.items()
@@ -213,7 +224,7 @@ def build_encoder(config, dtype=None):
   scale = config.initializer_range / 0.02
   if scale != 1:
     for weight in backbone.weights:
-      if weight.path.endswith(("/kernel", "/embeddings")):
+      if weight.path.endswith(("/kernel", "/embeddings", "/rel_embedding")):
         weight.assign(weight * scale)
   return backbone
 
@@ -250,7 +261,23 @@ def check_sequence_length(backbone, max_seq_length):
     )
 
 
+def check_precision(architecture, dtype):
+  """Refuses to compute in float16 where that overflows."""
+  overflow = architecture.float16_overflow
+  if overflow and keras.dtype_policies.get(dtype).compute_dtype == "float16":
+    raise ValueError(
+      f"{architecture.name} does not compute in float16: {overflow}. Use "
+      "bfloat16 or float32."
+    )
+
+
 def _attention_dropout(transformer_layer):
-  (attention,) = sublayers(transformer_layer, keras.layers.MultiHeadAttention)
-  (dropout,) = sublayers(attention, keras.layers.Dropout)
-  return dropout
+  (attention,) = (
+    layer
+    for layer in sublayers(transformer_layer)
+    if layer.name == "self_attention_layer"
+  )
+  dropouts = sublayers(attention, keras.layers.Dropout)
+  # DeBERTa has another one, on relative positions.
+  named = (each for each in dropouts if each.name == "attention_dropout")
+  return next(named, dropouts[0])

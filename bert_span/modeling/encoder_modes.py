@@ -9,7 +9,13 @@ import contextlib
 import keras
 import tensorflow as tf
 
-from bert_span.modeling.keras_internals import sublayers
+from bert_span.modeling.architectures import architecture_of
+from bert_span.modeling.encoder import check_precision
+from bert_span.modeling.keras_internals import (
+  is_training,
+  sublayers,
+  training_calls,
+)
 
 
 @contextlib.contextmanager
@@ -19,7 +25,10 @@ def computing_in(backbone, precision):
   Weights and gradients stay float32, as do softmax, which sums over hundreds of
   positions, and LayerNorm.
   """
-  layers = [] if precision == "float32" else sublayers(backbone)
+  layers = []
+  if precision != "float32":
+    check_precision(architecture_of(backbone), precision)
+    layers = sublayers(backbone)
   before = [layer.dtype_policy for layer in layers]
   for layer in layers:
     is_softmax = isinstance(layer, keras.layers.Softmax)
@@ -63,20 +72,27 @@ def _recomputed(layer):
     if part.rate > 0
   ]
 
-  def call(inputs, training=None, **kwargs):
-    if not training:
-      return plain_call(inputs, training=training, **kwargs)
+  def call(inputs, **kwargs):
+    if not is_training(layer):
+      return plain_call(inputs, **kwargs)
     # A dropout layer draws one seed a call. It is drawn here instead.
     seeds = [(generator.state, generator.next()) for generator in generators]
+    # DeBERTa's layers share the embeddings of distances.
+    shared = [
+      name
+      for name, value in kwargs.items()
+      if tf.is_tensor(value) and value.dtype.is_floating
+    ]
 
     def forward(inputs, *values):
-      # The weights are passed as tensors: under a strategy, the gradient is
-      # recorded for other variables than these.
-      states = [*zip(weights, values, strict=True), *seeds]
-      with keras.StatelessScope(state_mapping=states):
-        return plain_call(inputs, training=training, **kwargs)
+      # What has a gradient is passed as tensors: under a strategy, that of
+      # weights is recorded for other variables than these.
+      states = [*zip(weights, values, strict=False), *seeds]
+      tensors = dict(zip(shared, values[len(weights) :], strict=True))
+      with keras.StatelessScope(state_mapping=states), training_calls(layer):
+        return plain_call(inputs, **{**kwargs, **tensors})
 
-    values = map(tf.convert_to_tensor, weights)
+    values = [*map(tf.convert_to_tensor, weights), *map(kwargs.get, shared)]
     return tf.recompute_grad(forward)(inputs, *values)
 
   return call

@@ -10,6 +10,7 @@ import tensorflow as tf
 from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.heads import named_logits
 from bert_span.modeling.keras_internals import sublayers
+from bert_span.modeling.relative_scores import RelativeScores
 
 
 class InferenceEncoder(tf.Module):
@@ -23,9 +24,12 @@ class InferenceEncoder(tf.Module):
   def __init__(self, backbone):
     super().__init__(name="inference_encoder")
     architecture = architecture_of(backbone)
-    embeddings = architecture.embeddings
+    embeddings, self._layer = architecture.embeddings, architecture.layer
     encode = architecture.inference
     self._encode = encode and encode(backbone)
+    self._relative_scores = (
+      RelativeScores(backbone) if architecture.has_distances else None
+    )
     # Raw variables only: a tf.Module that holds Keras objects is exported
     # without their values.
     self._weights = {
@@ -45,10 +49,9 @@ class InferenceEncoder(tf.Module):
     if self._encode:
       return self._encode(self, inputs)
     batch, seq_length = tf.unstack(tf.shape(inputs["token_ids"]))
-    hidden = (
-      self.rows("token_embedding", inputs["token_ids"])
-      + self.weight("position_embedding/embeddings")[:seq_length]
-    )
+    hidden = self.rows("token_embedding", inputs["token_ids"])
+    if "position_embedding/embeddings" in self._weights:
+      hidden += self.weight("position_embedding/embeddings")[:seq_length]
     if "segment_embedding/embeddings" in self._weights:
       hidden += self.rows("segment_embedding", inputs["segment_ids"])
     hidden = tf.reshape(hidden, [-1, hidden.shape[-1]])  # [tokens, width]
@@ -59,10 +62,13 @@ class InferenceEncoder(tf.Module):
     # KerasHub's score of padding, added to those of all heads and queries:
     # [batch, 1, 1, seq_length].
     mask = tf.where(is_padding, -1e9, 0.0)[:, tf.newaxis, tf.newaxis]
+    scores_of = None
+    if self._relative_scores:
+      scores_of = self._relative_scores(self, seq_length)
     for i in range(self._num_layers):
-      layer = f"transformer_layer_{i}"
-      attended = self.attention(f"{layer}/self_attention_layer", hidden, mask)
-      hidden += attended
+      layer = f"{self._layer}_{i}"
+      name = f"{layer}/self_attention_layer"
+      hidden += self.attention(name, hidden, mask, scores_of=scores_of)
       hidden = self.layer_norm(f"{layer}/self_attention_layer_norm", hidden)
       inner = self.dense(f"{layer}/feedforward_intermediate_dense", hidden)
       inner = self._activation(inner)
@@ -70,10 +76,11 @@ class InferenceEncoder(tf.Module):
       hidden = self.layer_norm(f"{layer}/feedforward_layer_norm", hidden)
     return tf.reshape(hidden, [batch, seq_length, hidden.shape[-1]])
 
-  def attention(self, name, hidden, mask, values=None):
+  def attention(self, name, hidden, mask, values=None, scores_of=None):
     """Self-attention of [tokens, hidden] within each window.
 
     The values are computed from other vectors, [tokens, width], if given.
+    scores_of gives further scores, see `RelativeScores`.
     """
     batch, seq_length = tf.shape(mask)[0], tf.shape(mask)[-1]
     num_heads, head_size = self._weights[f"{name}/query/bias"].shape
@@ -87,7 +94,10 @@ class InferenceEncoder(tf.Module):
       tf.transpose(tf.reshape(part, shape), axes) for part in parts
     )
     # Scaled before the product, which may overflow in float16 otherwise.
-    scores = tf.matmul(query * head_size**-0.5, key, transpose_b=True)
+    scale = ((3 if scores_of else 1) * head_size) ** -0.5
+    scores = tf.matmul(query * scale, key, transpose_b=True)
+    if scores_of:
+      scores += scores_of(name, query * scale, key * scale)
     weights = tf.nn.softmax(tf.cast(scores, tf.float32) + mask)
     heads = tf.matmul(tf.cast(weights, self._dtype), value)
     heads = tf.transpose(heads, axes)

@@ -5,6 +5,7 @@ training/optimizer.py uses other private names: _get_variable_index, as Keras
 documents it, and _all_reduce_sum_gradients.
 """
 
+import contextlib
 import os
 
 import keras
@@ -14,6 +15,21 @@ from keras_hub.src.utils import preset_utils
 def sublayers(layer, kind=keras.layers.Layer):
   """Returns a layer's sublayers of a class at any depth, itself included."""
   return [part for part in layer._flatten_layers() if isinstance(part, kind)]
+
+
+def is_training(layer):
+  """Returns whether the call that a layer is in is one of training."""
+  return layer._get_call_context().get_value("training", False)
+
+
+@contextlib.contextmanager
+def training_calls(layer):
+  """Makes the calls of sublayers, also outside of the layer's, train."""
+  layer._get_call_context().set_value("training", True)
+  try:
+    yield
+  finally:
+    layer._maybe_reset_call_context()
 
 
 def preset_file(preset, name):

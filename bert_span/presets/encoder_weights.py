@@ -24,8 +24,6 @@ _LAYER = {
 }
 _HEAD_KERNEL = "cls/squad/output_weights"
 _HEAD_BIAS = "cls/squad/output_bias"
-# Some vocabularies are padded to a multiple of up to 128 rows.
-_PADDING_ROWS = 128
 _USE_CONFIG = "Use the configuration file that came with these weights."
 
 
@@ -72,7 +70,7 @@ class LoadedPreset:
         f"{path} has {kind}, but the encoder, {architecture.name}, was trained "
         f"with {architecture.tokens}. Use the vocabulary that belongs to it."
       )
-    if not rows - _PADDING_ROWS < len(tokens) <= rows:
+    if not rows - architecture.padding_rows < len(tokens) <= rows:
       raise ValueError(
         f"{path} has {len(tokens)} {kind}, but the encoder, {architecture.name}"
         f", has {rows} embeddings. Use the vocabulary that belongs to it."
@@ -99,24 +97,26 @@ def original_weights(config):
     "feedforward_intermediate_dense": (hidden, inner),
     "feedforward_output_dense": (inner, hidden),
   }
-  tables = [
-    ("token", "word", config.vocabulary_size),
-    ("position", "position", config.max_sequence_length),
-  ]
+  tables, weights = [("token", "word", config.vocabulary_size)], {}
+  layers = {"embeddings_layer_norm": "embeddings/LayerNorm"}
+  if architecture.has_distances:
+    table = "encoder/rel_embeddings", (2 * config.position_buckets, hidden)
+    weights["rel_embedding/rel_embedding"] = table
+    layers["rel_embedding/rel_embeddings_layer_norm"] = "encoder/LayerNorm"
+  else:
+    tables.append(("position", "position", config.max_sequence_length))
   if architecture.has_segments:
     tables.append(("segment", "token_type", config.num_segments))
-  weights = {}
   for ours, theirs, rows in tables:
     path = f"{architecture.embeddings}{ours}_embedding/embeddings"
     weights[path] = f"embeddings/{theirs}_embeddings", (rows, width)
-  layers = {"embeddings_layer_norm": "embeddings/LayerNorm"}
   if width != hidden:
     layers["embeddings_projection"] = "embeddings_project"
   if architecture.has_pooler:
     layers["pooled_dense"] = "pooler/dense"
   for i in range(config.num_layers):
     for ours, theirs in _LAYER.items():
-      layers[f"transformer_layer_{i}/{ours}"] = f"encoder/layer_{i}/{theirs}"
+      layers[f"{architecture.layer}_{i}/{ours}"] = f"encoder/layer_{i}/{theirs}"
   for ours, theirs in layers.items():
     shape = sizes.get(ours.split("/")[-1], (hidden, hidden))
     if ours.endswith("layer_norm"):

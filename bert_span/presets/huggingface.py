@@ -98,8 +98,8 @@ def load_huggingface(directory):
   config_path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(config_path)
   config = huggingface_config(values, config_path)
-  _check_config(values, config_path)
   architecture = ARCHITECTURES[config.architecture]
+  _check_config(values, architecture, config_path)
   first = architecture.first_position
   files, shapes = {}, {}  # of each tensor, the shape in the original's layout
   for path in _tensor_files(directory):
@@ -185,8 +185,7 @@ def save_huggingface(extractor, directory):
   check = architecture_of(backbone).check_transformers
   if check:
     check(encoder_config(backbone))
-  class_name = type(backbone).__name__.removesuffix("Backbone")
-  class_name = f"{class_name}For{extractor.transformers_task}"
+  class_name = f"{_class_name(backbone)}For{extractor.transformers_task}"
   weights = {weight.name: weight.numpy() for weight in extractor.head.weights}
   head = {
     "qa_outputs.weight": weights["kernel"].T.copy(),  # [2, hidden]
@@ -211,9 +210,8 @@ def write_model(directory, backbone, head, class_name):
 
 def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
   """Writes the vocabulary, as `load_vocabulary` has it, for transformers."""
-  class_name = type(backbone).__name__.removesuffix("Backbone")
   values = {
-    "tokenizer_class": f"{class_name}Tokenizer",
+    "tokenizer_class": f"{_class_name(backbone)}Tokenizer",
     "model_max_length": backbone.max_sequence_length,
   }
   kind = vocabulary_kind(vocabulary)
@@ -267,8 +265,11 @@ def config_values(backbone):
   values["max_position_embeddings"] += architecture.first_position
   values["initializer_range"] = 0.02  # Not kept; this is the usual value.
   values["model_type"] = architecture.name
-  values["position_embedding_type"] = "absolute"
+  if not architecture.has_distances:
+    values["position_embedding_type"] = "absolute"
   values["pad_token_id"] = 0
+  for key, accepted in architecture.huggingface_values.items():
+    values[key] = accepted[0]
   if architecture.first_position:
     values |= {"type_vocab_size": 1, "pad_token_id": 1}
     family = PIECE_FAMILIES.get(architecture.name)
@@ -278,10 +279,6 @@ def config_values(backbone):
     values["bos_token_id"] = first.index("<s>")
     values["eos_token_id"] = first.index("</s>")
   return values
-
-
-def _prefix(architecture):
-  return f"{architecture.huggingface_prefix or architecture.name}."
 
 
 def refuse_pickled(directory, files):
@@ -360,19 +357,32 @@ def _read_tensor(files, name):
   return read_tensors(path, [stored])[stored]
 
 
-def _check_config(values, path):
+def _check_config(values, architecture, path):
   """Refuses values of config.json with which the model computes otherwise."""
   accepted = dict(_CONFIG_VALUES)
-  if ARCHITECTURES[values["model_type"]].first_position:
+  for key, choices in architecture.huggingface_values.items():
+    accepted[key] = choices, _OTHER_MODEL
+  if architecture.first_position:
     # Positions count from it, and its row is that of padding.
     accepted["pad_token_id"] = (None, 1), _OTHER_MODEL
   for key, (choices, remedy) in accepted.items():
     if values.get(key) not in choices:
       shown = ", ".join("missing" if c is None else repr(c) for c in choices)
       raise ValueError(
-        f"{path}: {key} must be {shown}. Received: {shortened(values[key])}. "
-        f"{remedy}"
+        f"{path}: {key} must be {shown}. Received: "
+        f"{shortened(values.get(key))}. {remedy}"
       )
+
+
+def _prefix(architecture):
+  """Before the names of an encoder's weights in a model with a head."""
+  return f"{architecture.huggingface_prefix or architecture.name}."
+
+
+def _class_name(backbone):
+  """How the names of its classes begin in transformers."""
+  name = type(backbone).__name__.removesuffix("Backbone")
+  return architecture_of(backbone).huggingface_class or name
 
 
 def _tensor_files(directory):

@@ -230,14 +230,19 @@ def check_tables(path, content, vocabulary, max_length):
   tables = {"GATHER": [], "STRIDED_SLICE": []}
   for operator in graph.operators:
     name = flatbuffer_utils.opcode_to_name(model, operator.opcodeIndex)
+    table = graph.tensors[operator.inputs[0]]
     reads_ids = name == "GATHER" and operator.inputs[1] == ids
-    cuts = name == "STRIDED_SLICE" and operator.inputs[0] not in graph.inputs
+    cuts = (
+      name == "STRIDED_SLICE" and model.buffers[table.buffer].data is not None
+    )
     if reads_ids or cuts:
-      shape = graph.tensors[operator.inputs[0]].shape
-      tables[name] += [tuple(shape)] if len(shape) == 2 else []
+      tables[name].append(tuple(table.shape))
   ((rows, width), *_) = tables["GATHER"]
   # Of windows of any length, which read only the positions that they have.
-  positions = [n for n, size in tables["STRIDED_SLICE"] if size == width]
+  cut = tables["STRIDED_SLICE"]
+  positions = [shape[0] for shape in cut if shape[1:] == (width,)]
+  # DeBERTa's distances of both signs; its table has fewer rows than positions.
+  positions = [shape[0] // 2 for shape in cut if not shape[1:]] or positions
   has_pieces = isinstance(vocabulary, SentencePieces)
   name = PIECES_FILE if has_pieces else VOCABULARY_FILE
   for field, needed, given in (

@@ -11,7 +11,7 @@ from bert_span.training.strategy import scope_of
 # As run_squad: searched anywhere in the name, so that `gamma` and `beta` are
 # exempt because of their layer's name, ..._layer_norm in KerasHub.
 _NOT_DECAYED = re.compile("LayerNorm|layer_norm|bias")
-_LAYER = re.compile(r"transformer_layer_(\d+)/")
+_LAYER = re.compile(r"_layer_(\d+)/")
 
 
 def is_decayed(path):

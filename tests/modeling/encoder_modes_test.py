@@ -5,11 +5,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from span_runs import LOSS_FN, batches, make_model
+from tiny_encoder import tiny_encoder
 
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.training.step_runner import seed_dropout
+
+_DEBERTA = {"architecture": "deberta-v2", "position_buckets": 8}
 
 
 def logits(model):
@@ -17,15 +20,21 @@ def logits(model):
   return model(inputs)["start_logits"]
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
-def test_matrix_products_are_in_half_precision_and_the_rest_is_not(precision):
-  model = make_model()
+@pytest.mark.parametrize(
+  ("precision", "encoder"),
+  [("bfloat16", {}), ("float16", {}), ("bfloat16", _DEBERTA)],
+)
+def test_matrix_products_are_in_half_precision_and_the_rest_is_not(
+  precision, encoder
+):
+  model = make_model(**encoder)
   expected = logits(model)
   with computing_in(model.backbone, precision):
     layer = model.backbone.transformer_layers[0]
-    (attention,) = sublayers(layer, keras.layers.MultiHeadAttention)
+    parts = {part.name: part for part in sublayers(layer)}
+    attention = parts["self_attention_layer"]
     assert layer.compute_dtype == attention.compute_dtype == precision
-    assert attention.query_dense.compute_dtype == precision
+    assert parts["query"].compute_dtype == precision
     (softmax,) = sublayers(attention, keras.layers.Softmax)
     assert softmax.compute_dtype == "float32"
     assert {weight.dtype for weight in model.weights} == {"float32"}
@@ -59,13 +68,18 @@ def loss_and_gradients(model, is_compiled=True):
 
 @pytest.mark.large
 @pytest.mark.parametrize(
-  ("precision", "is_compiled", "rtol", "atol"),
-  [("float32", True, 1e-5, 1e-7), ("bfloat16", False, 1e-2, 1e-3)],
+  ("precision", "is_compiled", "rtol", "atol", "encoder"),
+  [
+    ("float32", True, 1e-5, 1e-7, {}),
+    ("bfloat16", False, 1e-2, 1e-3, {}),
+    ("float32", True, 1e-5, 1e-7, _DEBERTA),
+    ("bfloat16", False, 1e-2, 1e-3, _DEBERTA),
+  ],
 )
 def test_recomputed_layers_have_the_same_loss_gradients_and_masks(
-  precision, is_compiled, rtol, atol
+  precision, is_compiled, rtol, atol, encoder
 ):
-  model = make_model(dropout=0.3, num_layers=1)
+  model = make_model(dropout=0.3, num_layers=1, **encoder)
   with computing_in(model.backbone, precision):
     loss, gradients, seeds = loss_and_gradients(model, is_compiled)
     with recomputing_layers(model.backbone):
@@ -74,6 +88,25 @@ def test_recomputed_layers_have_the_same_loss_gradients_and_masks(
   np.testing.assert_array_equal(drawn, seeds)
   for value, expected in zip(recomputed, gradients, strict=True):
     np.testing.assert_allclose(value, expected, rtol=rtol, atol=atol)
+
+
+def test_recomputed_layers_drop_nothing_outside_of_training():
+  model = make_model(dropout=0.3, **_DEBERTA)
+  expected = logits(model)
+  with recomputing_layers(model.backbone):
+    np.testing.assert_array_equal(logits(model), expected)
+
+
+def test_deberta_does_not_compute_in_float16():
+  model = make_model(**_DEBERTA)
+  with (
+    pytest.raises(ValueError, match=r"#24116.*bfloat16"),
+    computing_in(model.backbone, "float16"),
+  ):
+    pass
+  for dtype in ("float16", "mixed_float16"):
+    with pytest.raises(ValueError, match=r"deberta-v2.*#24116.*bfloat16"):
+      tiny_encoder(dtype, architecture="deberta-v2")
 
 
 def test_an_encoder_is_what_it_was_after_an_error():

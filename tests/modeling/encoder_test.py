@@ -90,11 +90,24 @@ def test_impossible_settings_are_refused_by_name(tmp_path):
       read(tmp_path, {**_TINY, **changes})
 
 
-def test_attention_dropout_alone_makes_training_random():
-  backbone = tiny_encoder(dropout=0.0, attention_dropout=0.5)
+def test_deberta_needs_buckets_that_fit_its_positions():
+  for buckets in (None, 10):
+    with pytest.raises(ValueError, match=f"6 positions.*Received: {buckets}"):
+      tiny_config(architecture="deberta-v2", position_buckets=buckets)
+
+
+@pytest.mark.parametrize("architecture", ["bert", "deberta-v2"])
+def test_attention_dropout_alone_makes_training_random(architecture):
+  backbone = tiny_encoder(
+    architecture=architecture, dropout=0.0, attention_dropout=0.5
+  )
 
   def output(training):
-    return np.array(backbone(INPUTS, training=training)["sequence_output"])
+    inputs = {name: INPUTS[name] for name in backbone.input}
+    outputs = backbone(inputs, training=training)
+    return np.array(
+      outputs["sequence_output"] if isinstance(outputs, dict) else outputs
+    )
 
   np.testing.assert_array_equal(output(False), output(False))
   assert np.abs(output(True) - output(False)).max() > 1e-4
@@ -112,6 +125,11 @@ def test_random_matrices_have_the_configured_deviation():
   query = weights["transformer_layer_0/self_attention_layer/query/kernel"]
   key = weights["transformer_layer_0/self_attention_layer/key/kernel"]
   assert not np.allclose(query, key)
+  sizes = {"position_buckets": 500, "max_sequence_length": 512}
+  backbone = tiny_encoder(
+    architecture="deberta-v2", initializer_range=0.2, **sizes
+  )
+  assert 0.170 < np.std(backbone.relative_embeddings.rel_embeddings) < 0.180
 
 
 def test_window_longer_than_the_position_table_is_refused():

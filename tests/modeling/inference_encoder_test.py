@@ -67,19 +67,33 @@ def _assert_equal(backbone, atol=1e-5):
     {**_MOBILEBERT, **_NORMALIZED, "use_bottleneck": False},
     {**_MOBILEBERT, **_NORMALIZED, "key_query_shared_bottleneck": False},
     {**_MOBILEBERT, "use_bottleneck_attention": True, "trigram_input": False},
+    # Distances of up to 4, of up to 10 and above have a bucket of their own.
+    {"architecture": "deberta-v2", "position_buckets": 8},
+    {"architecture": "deberta-v2", "position_buckets": 20},
+    {"architecture": "deberta-v2", "max_sequence_length": 64},
   ],
 )
 def test_vectors_are_those_of_the_backbone(sizes):
   _assert_equal(_encoder(**sizes))
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 @pytest.mark.parametrize(
-  ("policy", "dropout"), [("{}", 0.0), ("mixed_{}", 0.1)]
+  ("precision", "sizes"),
+  [
+    *(
+      (precision, sizes)
+      for precision in ("bfloat16", "float16")
+      for sizes in (
+        {},
+        {"architecture": "xlm-roberta"},
+        {**_MOBILEBERT, **_NORMALIZED},
+      )
+    ),
+    ("bfloat16", {"architecture": "deberta-v2"}),
+  ],
 )
 @pytest.mark.parametrize(
-  "sizes",
-  [{}, {"architecture": "xlm-roberta"}, {**_MOBILEBERT, **_NORMALIZED}],
+  ("policy", "dropout"), [("{}", 0.0), ("mixed_{}", 0.1)]
 )
 def test_half_precision_is_the_backbones(precision, policy, dropout, sizes):
   rates = {"dropout": dropout, "attention_dropout": dropout}

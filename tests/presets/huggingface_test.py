@@ -147,6 +147,35 @@ def test_a_tensor_without_the_dimensions_of_its_name_is_refused(
     load_huggingface(_write(tmp_path, tensors))
 
 
+@pytest.mark.parametrize(
+  ("key", "value"),
+  [
+    ("relative_attention", False),
+    ("position_biased_input", None),  # missing; its default is True
+    ("type_vocab_size", 2),
+    ("norm_rel_ebd", "none"),
+    ("share_att_key", False),
+    ("pos_att_type", ["c2p"]),
+    ("max_relative_positions", 256),
+    ("conv_kernel_size", 3),  # DeBERTa v2
+    ("position_buckets", -1),
+    ("position_buckets", None),
+    ("hidden_act", "silu"),
+  ],
+)
+def test_other_attention_than_deberta_v3s_is_refused_by_name(
+  tmp_path, key, value
+):
+  backbone = tiny_encoder(architecture="deberta-v2")
+  tensors, config = encoder_tensors(backbone), config_values(backbone)
+  load_huggingface(_write(tmp_path, tensors, config))
+  changed = {**config, key: value}
+  if value is None:
+    del changed[key]
+  with pytest.raises(ValueError, match=rf"config\.json: .*{key}"):
+    load_huggingface(_write(tmp_path, tensors, changed))
+
+
 def test_quantized_weights_are_refused_with_the_remedy(tmp_path, tensors):
   name = "encoder.layer.0.output.dense.weight"
   tensors[name] = tensors[name].astype("int8")
@@ -251,9 +280,15 @@ def test_head_vocabulary_and_lower_case_are_read(tmp_path, tensors):
   [
     *(
       ({"model_type": name}, f"electra, roberta, .*xlm-roberta.*'{name}'")
-      for name in ("albert", "modernbert", "mpnet", "longformer", "t5")
+      for name in (
+        "albert",
+        "deberta",
+        "modernbert",
+        "mpnet",
+        "longformer",
+        "t5",
+      )
     ),
-    ({"model_type": "deberta-v2"}, "electra, roberta.*;.*'deberta-v2'"),
     ({"model_type": ["bert"]}, r"model_type.*\['bert'\]"),
     ({"model_type": {}}, "model_type.*{}"),
     ({"position_embedding_type": "relative_key"}, "relative_key"),

@@ -1,10 +1,8 @@
 """Models with SentencePiece vocabularies as files, and in the programs."""
 
-import io
 import json
 import shutil
 
-import keras_hub
 import numpy as np
 import pytest
 from programs import run_here, succeeds
@@ -14,45 +12,27 @@ from tiny_extractor import (
   QUESTION,
   eagerly,
   extractor_of,
+  trained_pieces,
 )
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.presets.huggingface import save_huggingface
-from bert_span.text.sentencepiece_model import sentence_pieces
+from bert_span.text.sentencepiece_model import PIECE_FAMILIES
 from bert_span.tflite.export import tflite_content
 from bert_span.tflite.file import read_files, read_span_config
 from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
-_FAMILIES = ["xlm-roberta", "camembert"]
+_FAMILIES = ["xlm-roberta", "camembert", "deberta-v2"]
 _STEPS = "--do_train", "--do_predict", "--do_eval"
 
 
-@pytest.fixture(scope="module")
-def trained():
-  """A SentencePiece model with the usual normalization of characters."""
-  sentencepiece = pytest.importorskip("sentencepiece")
-  content = io.BytesIO()
-  sentencepiece.SentencePieceTrainer.train(
-    sentence_iterator=iter([CONTEXT, QUESTION, "It's in Café 日本."]),
-    model_writer=content,
-    vocab_size=40,
-    minloglevel=2,
-    unk_id=0,
-    bos_id=1,
-    eos_id=2,
-  )
-  return content.getvalue()
-
-
 @pytest.mark.parametrize("family", _FAMILIES)
-def test_the_vocabulary_of_a_hugging_face_directory_is_found(
-  tmp_path, trained, family
-):
-  extractor = extractor_of(
-    family, vocabulary=sentence_pieces(trained, family, "")
-  )
+def test_the_vocabulary_of_a_hugging_face_directory_is_found(tmp_path, family):
+  vocabulary = trained_pieces(family)
+  extractor = extractor_of(family, vocabulary=vocabulary)
   directory = tmp_path / "model"
   save_huggingface(extractor, directory)
   config = json.loads((directory / "tokenizer_config.json").read_text())
@@ -60,9 +40,10 @@ def test_the_vocabulary_of_a_hugging_face_directory_is_found(
   for name in ("cls", "sep", "pad"):
     token = tokenizer.vocabulary[getattr(tokenizer, f"{name}_id")]
     assert config[f"{name}_token"] == token
-  file, text = directory / "sentencepiece.bpe.model", "Café ½ 日本, the mill."
+  file = directory / PIECE_FAMILIES[family].file_name
+  text = "Café ½ 日本, the mill."
   expected = tokenizer([text]).ids.to_list()
-  assert file.read_bytes() == trained
+  assert file.read_bytes() == vocabulary.proto
 
   def tokens():
     options = extractor.window_options
@@ -84,13 +65,14 @@ def test_the_vocabulary_of_a_hugging_face_directory_is_found(
     tokens()
 
 
-def test_a_preset_of_keras_hub_is_read(tmp_path, trained):
-  made = extractor_of(
-    "xlm-roberta", vocabulary=sentence_pieces(trained, "xlm-roberta", "")
-  )
+@pytest.mark.parametrize("family", ["xlm-roberta", "deberta-v2"])
+def test_a_preset_of_keras_hub_is_read(tmp_path, family):
+  vocabulary = trained_pieces(family)
+  made = extractor_of(family, vocabulary=vocabulary)
   directory = str(tmp_path / "preset")
   made.backbone.save_to_preset(directory)
-  tokenizer = keras_hub.models.XLMRobertaTokenizer(trained)
+  tokenizer_class = ARCHITECTURES[family].tokenizer
+  tokenizer = tokenizer_class(vocabulary.proto)
   tokenizer.save_to_preset(directory)
   options = made.window_options
   loaded = SpanExtractor.from_preset(directory, options)
@@ -100,9 +82,7 @@ def test_a_preset_of_keras_hub_is_read(tmp_path, trained):
   assert loaded.preprocessor.tokenizer.cls_id == tokenizer.start_token_id
   # KerasHub reads what is saved here.
   made.save_to_preset(tmp_path / "ours")
-  read = keras_hub.models.XLMRobertaTokenizer.from_preset(
-    str(tmp_path / "ours")
-  )
+  read = tokenizer_class.from_preset(str(tmp_path / "ours"))
   assert [np.asarray(read(text)).tolist()] == ids
 
 
@@ -133,13 +113,16 @@ def folder(request, tmp_path_factory):
     {
       "id": f"q{i}",
       "question": question,
-      "answers": [] if i == 3 else spans((answer, CONTEXT.index(answer))),
-      "is_impossible": i == 3,
+      "answers": spans((answer, CONTEXT.index(answer))),
+      "is_impossible": False,
     }
     for i, (question, answer) in enumerate(pairs)
   ]
   content = squad_content(CONTEXT, *qas, version="v2.0")
   (folder / "v2.json").write_text(json.dumps(content))
+  qas[3] |= {"answers": [], "is_impossible": True}
+  content = squad_content(CONTEXT, *qas, version="v2.0")
+  (folder / "one_wrong.json").write_text(json.dumps(content))
   return folder
 
 
@@ -154,7 +137,7 @@ def _train(folder, out, *flags, preset="model"):
     *(f"--train_file={data}", f"--predict_file={data}"),
     *(f"--output_dir={folder / out}", "--train_batch_size=4"),
     *("--max_seq_length=96", "--max_query_length=32", "--doc_stride=40"),
-    *("--learning_rate=1e-2", "--num_train_epochs=20", *flags),
+    *("--learning_rate=1e-2", "--num_train_epochs=30", *flags),
   )
 
 
@@ -170,7 +153,8 @@ def test_a_model_is_trained_distilled_calibrated_and_asked(folder):
   )
   scores = json.loads((folder / "distilled/eval_results.json").read_text())
   assert scores["exact"] >= 50
-  _run(folder, "calibrate", model, f"--predict_file={folder / 'v2.json'}")
+  data = folder / "one_wrong.json"
+  _run(folder, "calibrate", model, f"--predict_file={data}")
   (folder / "passage.txt").write_text(CONTEXT)
   asked = _run(
     *(

@@ -2,7 +2,6 @@
 
 import functools
 import importlib.util
-import io
 import json
 import pathlib
 import re
@@ -13,7 +12,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from looped_decoder import decode_by_loops
-from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, extractor_of
+from tiny_extractor import (
+  CONTEXT,
+  QUESTION,
+  VOCABULARY,
+  extractor_of,
+  trained_pieces,
+)
 
 from bert_span import DecoderOptions, WindowOptions
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -21,11 +26,12 @@ from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.presets.huggingface import load_huggingface, save_huggingface
 from bert_span.squad.reader import read_squad
-from bert_span.text.sentencepiece_model import PIECE_FAMILIES, sentence_pieces
+from bert_span.text.sentencepiece_model import PIECE_FAMILIES
 
 pytestmark = pytest.mark.large
 _NAMES = [
   *("bert_relu-float32", "bert_new-float32", "electra_base-float32"),
+  "deberta_long-float32",
   *(f"mobilebert_{name}-float32" for name in ("norm", "wide", "tiny")),
   *(
     f"{name}-{dtype}"
@@ -93,7 +99,7 @@ def folder(repository, tmp_path_factory):
 def _extractor_of(name, **options):
   """A tiny extractor with a vocabulary of the `_texts`."""
   if name in PIECE_FAMILIES:
-    options["vocabulary"] = sentence_pieces(_trained(), name, "the model")
+    options["vocabulary"] = trained_pieces(name, tuple(_texts()))
   elif name != "roberta":  # Its byte pairs are for all texts.
     words = {w for text in _texts() for w in re.findall(r"\w+", text.lower())}
     characters = {x for word in words for x in word}
@@ -105,24 +111,6 @@ def _extractor_of(name, **options):
 
 def _texts():
   return [x for each in _examples() for x in (each.question, each.context)]
-
-
-@functools.cache
-def _trained():
-  """A SentencePiece model with the usual normalization of characters."""
-  sentencepiece = pytest.importorskip("sentencepiece")
-  texts = [CONTEXT, QUESTION, "It's in Café 日本.", *_texts()]
-  content = io.BytesIO()
-  sentencepiece.SentencePieceTrainer.train(
-    sentence_iterator=iter(texts),
-    model_writer=content,
-    vocab_size=3000 if _examples() else 40,
-    minloglevel=2,
-    unk_id=0,
-    bos_id=1,
-    eos_id=2,
-  )
-  return content.getvalue()
 
 
 def _write_inputs(path, ids, segments, mask):
@@ -189,7 +177,7 @@ def test_answers_are_those_of_the_documented_post_processing(folder, name):
     mask = windows["input_mask"].astype(bool)
     logits = {n: np.where(mask, x, -1e9) for n, x in stored.items()}
   options = extractor.decoder_options
-  num_answered = 0
+  num_answered, num_ties = 0, 0
   for index, prediction in enumerate(extractor.predictions(examples)):
     rows = windows["example_index"] == index
     spans, null_odds = decode_by_loops(
@@ -198,11 +186,17 @@ def test_answers_are_those_of_the_documented_post_processing(folder, name):
       *(logits[f"{end}_logits"][rows] for end in ("start", "end")),
       options,
     )
-    *place, score = spans[0][1:]
+    score = spans[0][-1]
+    # A DeBERTa has almost the same logits for tokens that occur again, with
+    # others only at distances that share a bucket.
+    places = [place for _, *place, each in spans if each > score - 1e-4]
     if null_odds > options.null_score_diff_threshold:
-      place, score = [0, 0], null_odds + score
-    assert [prediction.char_start, prediction.char_end] == place, index
+      places, score = [[0, 0]], null_odds + score
+    place = [prediction.char_start, prediction.char_end]
+    assert place in places, index
+    num_ties += place != places[0]
     assert prediction.score == pytest.approx(score, abs=1e-3)
     assert prediction.null_odds == pytest.approx(null_odds, abs=1e-3)
     num_answered += bool(prediction.text)
   assert num_answered > 10
+  assert num_ties <= 3 * (name == "deberta-v2")

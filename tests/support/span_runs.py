@@ -23,10 +23,10 @@ VOCAB, STEPS, LENGTH = 50, 5, 12
 LOSS_FN = window_loss_fn(SpanPreprocessor, SpanLoss())
 
 
-def make_model(dropout=0.0, num_layers=2, architecture="bert"):
+def make_model(dropout=0.0, num_layers=2, **encoder):
   """A model of width 32, the same weights every time."""
   keras.utils.set_random_seed(3)
-  encoder = tiny_encoder(
+  backbone = tiny_encoder(
     vocabulary_size=VOCAB,
     num_layers=num_layers,
     hidden_dim=32,
@@ -34,9 +34,9 @@ def make_model(dropout=0.0, num_layers=2, architecture="bert"):
     max_sequence_length=LENGTH,
     dropout=dropout,
     attention_dropout=dropout,
-    architecture=architecture,
+    **encoder,
   )
-  return SpanExtractor(encoder)
+  return SpanExtractor(backbone)
 
 
 def batches(batch_size, first_step):
@@ -77,7 +77,7 @@ class Run:
     **execution,
   ):
     with strategy.scope():
-      self.model = make_model(dropout, 1, architecture)
+      self.model = make_model(dropout, 1, architecture=architecture)
       self.optimizer = BertAdamW(
         WarmupLinearDecay(1e-2, STEPS, 1),
         layer_decay=layer_decay,

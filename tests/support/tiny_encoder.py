@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import EncoderConfig, build_encoder
 
 IDS = np.array([[1, 2, 3, 4, 0, 0], [5, 6, 7, 8, 9, 10]], "int32")
@@ -29,6 +30,9 @@ def tiny_config(**changes):
   sizes = {"vocabulary_size": 11, "num_layers": 1, "num_heads": 2}
   sizes |= {"hidden_dim": 8, "intermediate_dim": 16, "num_segments": 2}
   sizes |= {"max_sequence_length": 6}
+  architecture = changes.get("architecture", "bert")
+  if "position_buckets" in ARCHITECTURES[architecture].sizes:
+    sizes["position_buckets"] = 4
   return EncoderConfig(**{**sizes, **changes})
 
 

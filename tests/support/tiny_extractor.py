@@ -3,12 +3,14 @@
 import atexit
 import contextlib
 import functools
+import io
 import pathlib
 import shutil
 import tempfile
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 from tiny_encoder import MOBILEBERT, tiny_encoder
 
@@ -52,6 +54,26 @@ def tiny_pieces(family):
   for token in ("\u2581", *_LETTERS, "\u2581the", "\u2581in", "\u2581mill"):
     model.pieces.add(piece=token, score=-5.0)
   return sentence_pieces(model.SerializeToString(), family, "tiny_pieces")
+
+
+@functools.cache
+def trained_pieces(family, texts=()):
+  """`SentencePieces` that the package sentencepiece trains."""
+  sentencepiece = pytest.importorskip("sentencepiece")
+  content = io.BytesIO()
+  special = {"unk_id": 0, "bos_id": 1, "eos_id": 2}
+  if family == "deberta-v2":
+    special = {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}
+    names = {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"}
+    special |= {f"{name}_piece": piece for name, piece in names.items()}
+  sentencepiece.SentencePieceTrainer.train(
+    sentence_iterator=iter([CONTEXT, QUESTION, "It's in Café 日本.", *texts]),
+    model_writer=content,
+    vocab_size=3000 if texts else 40,
+    minloglevel=2,
+    **special,
+  )
+  return sentence_pieces(content.getvalue(), family, "trained_pieces")
 
 
 _WINDOW_OPTIONS = WindowOptions(32, 8, 8)
@@ -122,6 +144,8 @@ def extractor_of(architecture, **options):
       "vocabulary": tiny_pieces(architecture),
       **options,
     }
+    if architecture == "deberta-v2":
+      options = {"position_buckets": 64, **options}
   elif architecture == "electra":
     options["embedding_dim"] = 8
   elif architecture == "mobilebert":

@@ -72,6 +72,25 @@ _CONFIGS = {
     trigram_input=False,
     hidden_act="relu6",
   ),
+  "deberta-v2": transformers.DebertaV2Config(
+    **_SIZES,
+    relative_attention=True,
+    position_biased_input=False,
+    position_buckets=8,
+    norm_rel_ebd="layer_norm",
+    share_att_key=True,
+    pos_att_type="p2c|c2p",
+  ),
+  # The buckets and positions of the published models.
+  "deberta_long": transformers.DebertaV2Config(
+    **{**_SIZES, "max_position_embeddings": 512},
+    relative_attention=True,
+    position_biased_input=False,
+    position_buckets=256,
+    norm_rel_ebd="layer_norm",
+    share_att_key=True,
+    pos_att_type="p2c|c2p",
+  ),
 }
 _DTYPES = "float32", "float16", "bfloat16"
 _AUTO = transformers.AutoModelForQuestionAnswering

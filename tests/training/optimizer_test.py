@@ -75,6 +75,10 @@ def test_layer_decay_lowers_the_rate_and_weight_decay_layer_by_layer():
     "span_head/kernel",
   ]
   assert layer_rates(paths, 0.5) == [0.125, 0.125, 0.25, 0.5, 1.0]
+  name = "disentangled_attention_encoder_layer"  # DeBERTa's
+  others = [path.replace("transformer_layer", name) for path in paths]
+  others[1] = "rel_embedding/rel_embedding"
+  assert layer_rates(others, 0.5) == [0.125, 0.125, 0.25, 0.5, 1.0]
   optimizer = BertAdamW(0.5, layer_decay=0.5)
   variables = [make_variable(path, [1.0]) for path in paths]
   optimizer.apply([tf.zeros([1])] * 5, variables)

@@ -27,10 +27,11 @@ from bert_span.training.strategy import choose_strategy, make_strategy
 def even(folder, one, two):
   """Summed along a ring, recomputed and compiled."""
   modes = {"all_reduce": "ring", "recompute": True, "jit_compile": "on"}
-  assert_same_updates(
-    Run(folder, one, layer_decay=0.9),
-    Run(folder, two, layer_decay=0.9, **modes),
-  )
+  for architecture in ("bert", "deberta-v2"):
+    options = {"layer_decay": 0.9, "architecture": architecture}
+    assert_same_updates(
+      Run(folder, one, **options), Run(folder, two, **options, **modes)
+    )
 
 
 def uneven(folder, one, two):
