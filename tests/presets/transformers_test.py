@@ -199,4 +199,4 @@ def test_answers_are_those_of_the_documented_post_processing(folder, name):
     assert prediction.null_odds == pytest.approx(null_odds, abs=1e-3)
     num_answered += bool(prediction.text)
   assert num_answered > 10
-  assert num_ties <= 3 * (name == "deberta-v2")
+  assert num_ties <= 10 * (name == "deberta-v2")
