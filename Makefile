@@ -11,7 +11,7 @@ TOPICS := lighthouse dishwasher migration council
 TASK_LIBRARY := .venv-task-library
 OLD_RUNTIMES := .venv-old-runtimes
 INSTALL := build/install
-# Of make fuzz.
+# Of make fuzz and make fuzz-device.
 SECONDS ?= 600
 
 # What runs no training and writes no model: the tests for daily work.
@@ -23,7 +23,7 @@ FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
 TEST := $(BIN)/python -m pytest tests --ignore=tests/device -n auto \
   --maxprocesses=2 --dist=worksteal
 
-.PHONY: quickstart test test-large coverage test-fast fuzz test-device \
+.PHONY: quickstart test test-large coverage test-fast fuzz fuzz-device test-device \
   test-task-library test-old-runtimes test-install docs lint format clean
 
 # The virtual environment, again whenever the requirements change.
@@ -95,6 +95,17 @@ fuzz: $(ENCODER)
 	PYTHONPATH=.:tests/support $(BIN)/python tests/support/fuzz.py \
 	  --seconds=$(SECONDS)
 
+# Files, vocabularies and texts in export/cpp, with libFuzzer.
+FUZZ_SOURCES := $(filter-out %/bert_span.cc %/runtime.cc, \
+  $(wildcard export/cpp/src/*.cc)) tests/device/fuzz.cc
+fuzz-device: $(INSTALLED)
+	PYTHONPATH=.:tests/support $(BIN)/python tests/device/fuzz_seeds.py build/fuzz
+	clang++ -std=c++17 -O1 -g -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
+	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	  $(addprefix -Iexport/cpp/,. include src) \
+	  $(FUZZ_SOURCES) -o build/fuzz_device
+	build/fuzz_device -max_total_time=$(SECONDS) -timeout=10 build/fuzz
+
 # TFLite files in the runtime of others, with the model of quickstart.
 test-task-library: $(TASK_LIBRARY)/installed $(OUTPUT)/model/span_config.json
 	PYTHONPATH=. $(BIN)/python tests/support/task_library.py --model=$(OUTPUT)/model \
@@ -130,4 +141,4 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(TASK_LIBRARY) $(OLD_RUNTIMES) $(OUTPUT) build dist export/cpp/build *.egg-info
+	rm -rf $(VENV) $(TASK_LIBRARY) $(OLD_RUNTIMES) $(OUTPUT) build dist *.egg-info

@@ -6,6 +6,10 @@ within SCORE_TOLERANCE.
 """
 
 import dataclasses
+import importlib.util
+import pathlib
+import shutil
+import subprocess
 from typing import NamedTuple
 
 import pytest
@@ -55,6 +59,32 @@ class DeviceFile(NamedTuple):
 
   path: str
   examples: list[SquadExample]
+
+
+@pytest.fixture(scope="session")
+def litert_folder():
+  """The folder of LiteRT's library, or a skip."""
+  litert = importlib.util.find_spec("ai_edge_litert")
+  folder = litert and pathlib.Path(litert.origin).parent
+  if not folder or not (folder / "libLiteRt.so").exists():
+    pytest.skip("needs ai-edge-litert with libLiteRt.so")
+  return folder
+
+
+@pytest.fixture(scope="session")
+def cmake_build(repository, litert_folder, tmp_path_factory):
+  """A function that builds export/cpp with options and returns the folder."""
+  if not (shutil.which("cmake") and shutil.which("c++")):
+    pytest.skip("needs cmake and a C++ compiler")
+
+  def run(*options):
+    source, folder = repository / "export/cpp", tmp_path_factory.mktemp("cpp")
+    command = "cmake", "-S", source, "-B", folder, f"-DLITERT={litert_folder}"
+    subprocess.run([*command, *options], check=True)
+    subprocess.run(["cmake", "--build", folder, "--parallel", "2"], check=True)
+    return folder
+
+  return run
 
 
 @pytest.fixture(scope="session")

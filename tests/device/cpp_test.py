@@ -1,16 +1,14 @@
 """export/cpp gives the tokens, answers and scores of TFLiteSpanExtractor."""
 
-import importlib.util
 import json
 import pathlib
 import random
 import shutil
 import struct
 import subprocess
-import sys
 
 import pytest
-from device_texts import assert_answer, assert_equal, encoded
+from device_texts import assert_answer, assert_equal, assert_utf16, encoded
 from exported_tflite import (
   exported_tflite,
   with_files_of,
@@ -24,38 +22,32 @@ from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.port_vectors import vector_examples, write_port_vectors
 
 pytestmark = pytest.mark.large
-_FLAGS = (
-  "-O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined "
-  "-fno-sanitize-recover=all"
+_SANITIZERS = (
+  "-O1 -g -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
 )
+# A program in C, which finds the installed package.
+_PROJECT = """\
+cmake_minimum_required(VERSION 3.18)
+project(consumer LANGUAGES C)
+find_package(bert_span 1.0 REQUIRED)
+add_executable(consumer consumer.c)
+target_compile_options(consumer PRIVATE -Wall -Wextra -Werror -std=c99)
+target_link_libraries(consumer bert_span::bert_span)
+"""
 
 
 @pytest.fixture(scope="module")
-def build(repository, tmp_path_factory):
-  """A function that compiles a program with sanitizers, or a skip."""
-  for program in ("make", "c++"):
-    if not shutil.which(program):
-      pytest.skip(f"needs {program}")
-  litert = importlib.util.find_spec("ai_edge_litert")
-  library = litert and pathlib.Path(litert.origin).with_name("libLiteRt.so")
-  if not library or not library.exists():
-    pytest.skip("needs ai-edge-litert with libLiteRt.so")
-  folder = tmp_path_factory.mktemp("cpp")
-  make = ("make", "-C", str(repository / "export" / "cpp"))
-  options = f"BUILD={folder}", f"CXXFLAGS={_FLAGS}", f"PYTHON={sys.executable}"
-
-  def compile_program(name):
-    path = str(folder / name)
-    subprocess.run([*make, path, *options], check=True)
-    return path
-
-  return compile_program
+def build(cmake_build):
+  """The folder of programs with sanitizers."""
+  return cmake_build(
+    f"-DCMAKE_CXX_FLAGS={_SANITIZERS}", "-DBERT_SPAN_PROGRAMS=rows"
+  )
 
 
 @pytest.fixture(scope="module")
 def rows(build):
   """A function that runs rows.cc on texts; see there."""
-  program = build("rows")
+  program = build / "rows"
 
   def run(file, mode, texts):
     content = [encoded(text) for text in texts]
@@ -96,6 +88,8 @@ def test_answers(name, device_files, expected_answers, rows):
     assert_answer(given, wanted)
     span = encoded(example.context)[given["byte_start"] : given["byte_end"]]
     assert span.decode("utf-8") == given["text"]
+    for span in (given, *given["n_best"]):
+      assert_utf16(span, example.context)
 
 
 @pytest.mark.parametrize("dynamic_length", [False, True])
@@ -117,7 +111,7 @@ def test_port_vectors_of_the_exporter(
 @pytest.fixture(scope="module")
 def answer(build, tmp_path_factory):
   """A function that runs bert_span_answer on a file."""
-  program = build("bert_span_answer")
+  program = build / "bert_span_answer"
   passage = tmp_path_factory.mktemp("passage") / "passage.txt"
   passage.write_bytes(CONTEXT.encode("utf-8"))
 
@@ -201,6 +195,45 @@ def test_sentence_pieces_are_refused_by_name(answer, tmp_path):
   run = answer(path, QUESTION)
   assert run.returncode == 1
   assert "SentencePieces" in run.stderr
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_an_installed_library_answers_a_program_in_c(
+  compiler, cmake_build, tmp_path
+):
+  if not shutil.which(compiler):
+    pytest.skip(f"needs {compiler}")
+  build = cmake_build(
+    f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_CXX_FLAGS=-Werror"
+  )
+  installed, project = tmp_path / "installed", tmp_path / "project"
+  subprocess.run(
+    ["cmake", "--install", build, "--prefix", installed], check=True
+  )
+  project.mkdir()
+  (project / "CMakeLists.txt").write_text(_PROJECT)
+  shutil.copy(pathlib.Path(__file__).with_name("consumer.c"), project)
+  subprocess.run(
+    [
+      *("cmake", "-S", project, "-B", project),
+      f"-DCMAKE_PREFIX_PATH={installed}",
+    ],
+    check=True,
+  )
+  subprocess.run(["cmake", "--build", project], check=True)
+  path, extractor = exported_tflite()
+  wanted = extractor.answer(question=QUESTION, context=CONTEXT)
+  run = subprocess.run(
+    [project / "consumer", path, QUESTION, CONTEXT],
+    capture_output=True,
+    text=True,
+    check=True,
+  )
+  num_windows, text, stopped, missing = run.stdout.splitlines()
+  assert int(num_windows) > 0
+  assert text == wanted.text
+  assert stopped == "bert_span: the question was stopped"
+  assert missing == "bert_span: cannot read \ufffdmissing"
 
 
 def _changed(content, place):

@@ -1,4 +1,4 @@
-// What bert_span.h makes of many texts, as rows of JSON.
+// What export/cpp makes of many texts, as rows of JSON.
 //
 //   rows MODEL tokens    of each text: ids, char_starts, char_ends
 //   rows MODEL answers   of each question and passage: the answer
@@ -9,7 +9,10 @@
 #include <iostream>
 #include <string>
 
+#include "answers.h"
 #include "bert_span.h"
+#include "file.h"
+#include "json.h"
 
 namespace {
 
@@ -20,72 +23,31 @@ bool ReadText(std::string& text) {
   return static_cast<bool>(std::cin.read(text.data(), text.size()));
 }
 
-template <typename Values>
-void WriteList(const Values& values) {
-  const char* separator = "[";
-  for (const auto& value : values) {
-    std::cout << separator << value;
-    separator = ",";
-  }
-  std::cout << (values.empty() ? "[]" : "]");
-}
-
-void WriteTokens(const bert_span::Tokens& tokens) {
-  std::cout << "{\"ids\": ";
-  WriteList(tokens.ids);
-  std::cout << ", \"char_starts\": ";
-  WriteList(tokens.char_starts);
-  std::cout << ", \"char_ends\": ";
-  WriteList(tokens.char_ends);
-  std::cout << "}";
-}
-
-void WriteWindow(const bert_span::Window& window,
-                 const bert_span::Logits& logits) {
-  std::cout << "{\"context_start\": " << window.context_start
-            << ", \"context_length\": " << window.context_length
-            << ", \"first_context_position\": "
-            << window.first_context_position << ", \"input_ids\": ";
-  WriteList(window.ids);
-  std::cout << ", \"is_max_context\": ";
-  WriteList(window.is_max_context);
-  std::cout << ", \"logits\": {\"start_logits\": ";
-  WriteList(logits.start);
-  std::cout << ", \"end_logits\": ";
-  WriteList(logits.end);
-  std::cout << "}}";
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::string mode = argv[2];
-  bert_span::SpanExtractor extractor(argv[1]);
-  std::cout.precision(9);
-  for (std::string question, context; ReadText(question);) {
-    if (mode == "tokens") {
-      WriteTokens(extractor.Tokenize(question));
+  std::string question, context;
+  if (mode == "tokens") {
+    const bert_span::File file(bert_span::ReadFile(argv[1]));
+    const bert_span::Answers answers(file);
+    while (ReadText(context)) {
+      bert_span::WriteJson(std::cout, answers.Tokenize(context));
       std::cout << "\n";
-      continue;
     }
-    if (!ReadText(context)) return 2;
-    bert_span::Observer observer;
-    if (mode == "vectors") {
-      std::cout << "{\"question_tokens\": ";
-      WriteTokens(extractor.Tokenize(question));
-      std::cout << ", \"context_tokens\": ";
-      WriteTokens(extractor.Tokenize(context));
-      std::cout << ", \"windows\": [";
-      observer = [](const bert_span::Window& window,
-                    const bert_span::Logits& logits, size_t index, size_t) {
-        if (index > 0) std::cout << ", ";
-        WriteWindow(window, logits);
-      };
-    }
-    const std::string answer =
-        ToJson(extractor.Ask(question, context, observer));
-    if (mode == "vectors") std::cout << "], \"answer\": ";
-    std::cout << answer << (mode == "vectors" ? "}\n" : "\n");
+    return 0;
   }
+  bert_span_extractor* extractor = bert_span_open(argv[1], nullptr);
+  while (extractor && ReadText(question) && ReadText(context)) {
+    char* json = bert_span_ask_json(extractor, question.data(), question.size(),
+                                    context.data(), context.size(),
+                                    mode == "vectors");
+    if (!json) break;
+    std::cout << json << "\n";
+    bert_span_free_text(json);
+  }
+  bert_span_close(extractor);
+  std::cerr << bert_span_error();
+  return *bert_span_error() != '\0';
 }

@@ -86,6 +86,13 @@ def assert_answer(given, wanted):
     _assert_fields(entry, other, wanted.qas_id, "start_logit", "end_logit")
 
 
+def assert_utf16(span, text):
+  """Compares the offsets of a span in UTF-16 units with those in characters."""
+  for end in ("start", "end"):
+    before = encodable(text[: span[f"char_{end}"]]).encode("utf-16-le")
+    assert 2 * span[f"utf16_{end}"] == len(before), (span, text)
+
+
 def _assert_fields(given, wanted, place, *more):
   span = ("text", "char_start", "char_end", "score", "probability")
   for name in (*span, *more):

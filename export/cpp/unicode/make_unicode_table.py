@@ -1,6 +1,6 @@
 """Writes unicode_table.h: every character as the package's tokenizer reads it.
 
-  python export/cpp/make_unicode_table.py
+  python export/cpp/unicode/make_unicode_table.py
 
 The table is not made of Unicode's files, but by asking the tokenizer about each
 code point: so both agree whatever Unicode versions TensorFlow was built with.

@@ -1,0 +1,120 @@
+/* Answers questions from a .tflite file that export_tflite wrote, as
+ * TFLiteSpanExtractor does in Python: passages of any length, cased and
+ * uncased, accents, unanswerable questions.
+ *
+ *   bert_span_extractor* extractor = bert_span_open("qa.tflite", NULL);
+ *   if (extractor == NULL) puts(bert_span_error());
+ *   const char question[] = "Who came?", passage[] = "John Smith came.";
+ *   const bert_span_answer* answer = bert_span_ask(
+ *       extractor, question, strlen(question), passage, strlen(passage),
+ *       NULL, NULL);
+ *   puts(answer->best.text);  // John Smith
+ *   bert_span_free_answer(answer);
+ *   bert_span_close(extractor);
+ *
+ * A function that returns a pointer returns NULL if it fails, and
+ * bert_span_error says why. No C++ exception leaves a function.
+ *
+ * Texts are UTF-8. Any bytes may be a question or a passage: what is not UTF-8
+ * counts as U+FFFD, each longest part of a character as one.
+ *
+ * An extractor serves one thread at a time; several may each have their own.
+ */
+
+#ifndef BERT_SPAN_BERT_SPAN_H_
+#define BERT_SPAN_BERT_SPAN_H_
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BERT_SPAN_API __attribute__((visibility("default")))
+
+/* A model with its tokenizer and options. */
+typedef struct bert_span_extractor bert_span_extractor;
+
+typedef enum bert_span_accelerator {
+  BERT_SPAN_CPU = 0,
+  BERT_SPAN_GPU = 1,
+  BERT_SPAN_NPU = 2,
+} bert_span_accelerator;
+
+/* Zeros are the defaults. */
+typedef struct bert_span_options {
+  int num_threads; /* Of the CPU; 0 for 1. */
+  /* Runs the model if it can run all of it; the CPU does otherwise. */
+  bert_span_accelerator accelerator;
+  /* Where LiteRT's libraries for accelerators are; NULL for beside LiteRT's. */
+  const char* library_folder;
+} bert_span_options;
+
+/* A part of the passage, or "no answer" with an empty text. Offsets are
+ * half-open. */
+typedef struct bert_span_span {
+  const char* text; /* UTF-8, then a 0 that text_size does not count. */
+  size_t text_size;
+  size_t byte_start, byte_end;   /* Bytes of the passage as given. */
+  size_t char_start, char_end;   /* Code points. */
+  size_t utf16_start, utf16_end; /* Java, Kotlin, JavaScript, NSString. */
+  float start_logit, end_logit;
+  double score; /* Start logit + end logit, or a mean probability. */
+  double probability;
+} bert_span_span;
+
+typedef struct bert_span_answer {
+  int is_answerable;
+  double null_odds; /* Score of "no answer" less that of the best span. */
+  bert_span_span best;
+  const bert_span_span* n_best;
+  size_t n_best_size;
+} bert_span_answer;
+
+/* Reads a file. Options may be NULL. */
+BERT_SPAN_API bert_span_extractor* bert_span_open(
+    const char* path, const bert_span_options* options);
+
+/* The same for the bytes of a file, which are copied. */
+BERT_SPAN_API bert_span_extractor* bert_span_open_bytes(
+    const void* bytes, size_t size, const bert_span_options* options);
+
+/* Extractors, answers and texts may be NULL where they are freed. */
+BERT_SPAN_API void bert_span_close(bert_span_extractor* extractor);
+
+/* What the model runs on. An accelerator that was asked for but cannot run all
+ * of the model is not named here: the CPU is. */
+BERT_SPAN_API bert_span_accelerator
+bert_span_runs_on(const bert_span_extractor* extractor);
+
+/* Called after each window that was read. Anything but 0 stops the question,
+ * which then fails. */
+typedef int (*bert_span_progress)(void* user, size_t num_read,
+                                  size_t num_windows);
+
+/* Answers a question. The progress may be NULL. */
+BERT_SPAN_API const bert_span_answer* bert_span_ask(
+    bert_span_extractor* extractor, const char* question, size_t question_size,
+    const char* context, size_t context_size, bert_span_progress progress,
+    void* user);
+BERT_SPAN_API void bert_span_free_answer(const bert_span_answer* answer);
+
+/* An answer as a line of JSON with the names of the fields above; with steps it
+ * is {"question_tokens": .., "context_tokens": .., "windows": ..,
+ * "answer": ..}, as in the test vectors of export_tflite. */
+BERT_SPAN_API char* bert_span_ask_json(bert_span_extractor* extractor,
+                                       const char* question,
+                                       size_t question_size,
+                                       const char* context, size_t context_size,
+                                       int with_steps);
+BERT_SPAN_API void bert_span_free_text(char* text);
+
+/* Why the last call of this thread that failed did. It is valid until the next
+ * one fails. */
+BERT_SPAN_API const char* bert_span_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BERT_SPAN_BERT_SPAN_H_ */

@@ -1,0 +1,81 @@
+#include "answers.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace bert_span {
+namespace {
+
+// UTF-16 units of the first characters of a text.
+size_t Utf16Size(const std::u32string& codes, size_t count) {
+  return count + std::count_if(codes.begin(), codes.begin() + count,
+                               [](char32_t code) { return code > 0xFFFF; });
+}
+
+}  // namespace
+
+Answers::Answers(const File& file)
+    : file_(file),
+      decoder_(file.config()),
+      tokenizer_(file.vocabulary(), file.config().IsTrue("do_lower_case")) {}
+
+Tokens Answers::Tokenize(std::string_view text) const {
+  return tokenizer_.Tokenize(Decode(text).codes);
+}
+
+std::unique_ptr<Answer> Answers::Ask(std::string_view question,
+                                     std::string_view context,
+                                     const LogitsOf& logits_of) const {
+  const Characters characters = Decode(context);
+  const Tokens tokens = tokenizer_.Tokenize(characters.codes);
+  std::vector<int32_t> question_ids = Tokenize(question).ids;
+  question_ids.resize(std::min(question_ids.size(), file_.max_query_length()));
+  const Windows windows(tokenizer_.cls_id, tokenizer_.sep_id,
+                        std::move(question_ids), tokens.ids,
+                        file_.max_seq_length(), file_.doc_stride());
+  const auto text_of = [&](const Candidate& span) -> std::u32string_view {
+    if (!span.is_span) return {};
+    const size_t start = tokens.char_starts[span.first];
+    return std::u32string_view(characters.codes)
+        .substr(start, tokens.char_ends[span.last] - start);
+  };
+  SpanDecoder decoder(decoder_, text_of);
+  for (size_t i = 0; i < windows.count(); ++i) {
+    const Window window = windows[i];
+    decoder.Add(window, logits_of(window, i, windows.count()));
+  }
+  const SpanDecoder::Decision decision = decoder.Decide();
+  auto answer = std::make_unique<Answer>();
+  const auto span_of = [&](const Candidate& candidate) {
+    bert_span_span span{};
+    const std::string& text =
+        answer->texts.emplace_back(Encode(text_of(candidate)));
+    span.text = text.c_str();
+    span.text_size = text.size();
+    if (candidate.is_span) {
+      span.char_start = tokens.char_starts[candidate.first];
+      span.char_end = tokens.char_ends[candidate.last];
+      span.byte_start = characters.bytes[span.char_start];
+      span.byte_end = characters.bytes[span.char_end];
+      span.utf16_start = Utf16Size(characters.codes, span.char_start);
+      span.utf16_end = Utf16Size(characters.codes, span.char_end);
+    }
+    span.start_logit = candidate.start_logit;
+    span.end_logit = candidate.end_logit;
+    span.score = candidate.score();
+    span.probability = decision.probability_of(candidate);
+    return span;
+  };
+  answer->is_answerable = decision.is_answerable;
+  answer->null_odds = decision.null_odds;
+  answer->best = span_of(decision.best);
+  for (const Candidate& entry : decision.n_best) {
+    answer->spans.push_back(span_of(entry));
+  }
+  answer->n_best = answer->spans.data();
+  answer->n_best_size = answer->spans.size();
+  return answer;
+}
+
+}  // namespace bert_span

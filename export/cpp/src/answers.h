@@ -1,0 +1,52 @@
+// Answers from a question, a passage and the logits of windows.
+
+#ifndef BERT_SPAN_ANSWERS_H_
+#define BERT_SPAN_ANSWERS_H_
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bert_span.h"
+#include "decoder.h"
+#include "file.h"
+#include "tokenizer.h"
+#include "windows.h"
+
+namespace bert_span {
+
+// An answer with the memory that it points to.
+struct Answer : bert_span_answer {
+  std::vector<bert_span_span> spans;
+  std::deque<std::string> texts;
+};
+
+// Computes all of an answer but the logits.
+class Answers {
+ public:
+  // The logits of a window, of its number from 0, and of how many there are.
+  using LogitsOf = std::function<Logits(const Window&, size_t, size_t)>;
+
+  // The options of a file, which must outlive the object.
+  explicit Answers(const File& file);
+
+  Tokens Tokenize(std::string_view text) const;
+
+  // Reads one window after the other.
+  std::unique_ptr<Answer> Ask(std::string_view question,
+                              std::string_view context,
+                              const LogitsOf& logits_of) const;
+
+ private:
+  const File& file_;
+  const DecoderOptions decoder_;
+  const WordPieceTokenizer tokenizer_;
+};
+
+}  // namespace bert_span
+
+#endif  // BERT_SPAN_ANSWERS_H_

@@ -1,0 +1,81 @@
+#include "json.h"
+
+#include <string_view>
+
+namespace bert_span {
+namespace {
+
+void WriteText(std::ostream& json, std::string_view text) {
+  json << '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      json << '\\' << c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      json << "\\u00" << "01"[c >> 4] << "0123456789abcdef"[c & 15];
+    } else {
+      json << c;
+    }
+  }
+  json << '"';
+}
+
+void WriteSpan(std::ostream& json, const bert_span_span& span) {
+  json << "\"text\": ";
+  WriteText(json, {span.text, span.text_size});
+  json << ", \"char_start\": " << span.char_start
+       << ", \"char_end\": " << span.char_end
+       << ", \"byte_start\": " << span.byte_start
+       << ", \"byte_end\": " << span.byte_end
+       << ", \"utf16_start\": " << span.utf16_start
+       << ", \"utf16_end\": " << span.utf16_end
+       << ", \"start_logit\": " << span.start_logit
+       << ", \"end_logit\": " << span.end_logit
+       << ", \"score\": " << span.score
+       << ", \"probability\": " << span.probability;
+}
+
+template <typename Values>
+void WriteList(std::ostream& json, const char* name, const Values& values) {
+  json << '"' << name << "\": [";
+  const char* separator = "";
+  for (const auto& value : values) {
+    json << separator << value;
+    separator = ", ";
+  }
+  json << ']';
+}
+
+}  // namespace
+
+void WriteJson(std::ostream& json, const bert_span_answer& answer) {
+  json << "{\"is_answerable\": " << (answer.is_answerable ? "true" : "false")
+       << ", ";
+  WriteSpan(json, answer.best);
+  json << ", \"null_odds\": " << answer.null_odds << ", \"n_best\": [";
+  for (size_t i = 0; i < answer.n_best_size; ++i) {
+    json << (i > 0 ? ", {" : "{");
+    WriteSpan(json, answer.n_best[i]);
+    json << '}';
+  }
+  json << "]}";
+}
+
+void WriteJson(std::ostream& json, const Tokens& tokens) {
+  WriteList(json << '{', "ids", tokens.ids);
+  WriteList(json << ", ", "char_starts", tokens.char_starts);
+  WriteList(json << ", ", "char_ends", tokens.char_ends);
+  json << '}';
+}
+
+void WriteJson(std::ostream& json, const Window& window, const Logits& logits) {
+  json << "{\"context_start\": " << window.context_start
+       << ", \"context_length\": " << window.context_length
+       << ", \"first_context_position\": " << window.first_context_position;
+  WriteList(json << ", ", "input_ids", window.ids);
+  WriteList(json << ", ", "is_max_context", window.is_max_context);
+  WriteList(json << ", \"logits\": {", "start_logits", logits.start);
+  WriteList(json << ", ", "end_logits", logits.end);
+  json << "}}";
+}
+
+}  // namespace bert_span

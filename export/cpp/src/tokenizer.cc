@@ -1,0 +1,245 @@
+#include "tokenizer.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "json_values.h"
+#include "unicode/unicode_table.h"
+
+namespace bert_span {
+namespace {
+
+constexpr char32_t kReplacementCharacter = 0xFFFD;
+constexpr char32_t kCapitalSigma = 0x3A3, kFinalSigma = 0x3C2;
+constexpr size_t kMaxWordCharacters = 200;
+
+unsigned char KindOf(char32_t code) {
+  const auto* range = std::upper_bound(
+      std::begin(unicode::kRanges), std::end(unicode::kRanges), code,
+      [](char32_t c, const unicode::Range& range) { return c < range.first; });
+  if (range == std::begin(unicode::kRanges)) return 0;
+  --range;
+  return code <= range->last ? range->kind : 0;
+}
+
+// A character in lower case and without accents: one to three characters.
+std::u32string Lowered(char32_t code) {
+  constexpr char32_t kSyllables = 0xAC00, kNumSyllables = 11172;
+  if (code >= kSyllables && code < kSyllables + kNumSyllables) {
+    const char32_t index = code - kSyllables, last = index % 28;
+    std::u32string letters = {0x1100 + index / 588, 0x1161 + index % 588 / 28};
+    if (last > 0) letters += 0x11A7 + last;
+    return letters;
+  }
+  const auto* found = std::lower_bound(
+      std::begin(unicode::kReplacements), std::end(unicode::kReplacements),
+      code, [](const unicode::Replacement& replacement, char32_t c) {
+        return replacement.from < c;
+      });
+  if (found == std::end(unicode::kReplacements) || found->from != code) {
+    return {code};
+  }
+  const auto begin = std::begin(found->to), end = std::end(found->to);
+  return {begin, std::find(begin, end, char32_t{0})};
+}
+
+// Whether the capital sigma at a position becomes the one that ends words: a
+// cased letter comes before it and none after it, but for ignorable characters.
+bool IsFinalSigma(const std::u32string& codes, size_t position) {
+  const auto is_cased = [&codes](size_t from, size_t step) {
+    // Unsigned: before 0 comes a huge number.
+    for (size_t i = from + step; i < codes.size(); i += step) {
+      const unsigned char kind = KindOf(codes[i]);
+      if (kind & unicode::kCaseIgnorable) continue;
+      return (kind & unicode::kCased) != 0;
+    }
+    return false;
+  };
+  return is_cased(position, static_cast<size_t>(-1)) && !is_cased(position, 1);
+}
+
+}  // namespace
+
+Characters Decode(std::string_view text) {
+  Characters characters;
+  for (size_t i = 0; i < text.size();) {
+    characters.bytes.push_back(i);
+    const auto lead = static_cast<unsigned char>(text[i++]);
+    char32_t code = lead;
+    int more = 0;
+    // Bounds of the next byte: no surrogates, no longer form than necessary.
+    unsigned char low = 0x80, high = 0xBF;
+    if (lead >= 0xC2 && lead <= 0xDF) {
+      code = lead & 0x1F, more = 1;
+    } else if (lead >= 0xE0 && lead <= 0xEF) {
+      code = lead & 0x0F, more = 2;
+      if (lead == 0xE0) low = 0xA0;
+      if (lead == 0xED) high = 0x9F;
+    } else if (lead >= 0xF0 && lead <= 0xF4) {
+      code = lead & 0x07, more = 3;
+      if (lead == 0xF0) low = 0x90;
+      if (lead == 0xF4) high = 0x8F;
+    } else if (lead >= 0x80) {
+      code = kReplacementCharacter;
+    }
+    for (; more > 0; --more) {
+      const auto next =
+          static_cast<unsigned char>(i < text.size() ? text[i] : 0);
+      if (next < low || next > high) {
+        code = kReplacementCharacter;
+        break;
+      }
+      code = code << 6 | (next & 0x3F);
+      low = 0x80, high = 0xBF;
+      ++i;
+    }
+    characters.codes += code;
+  }
+  characters.bytes.push_back(text.size());
+  return characters;
+}
+
+std::string Encode(std::u32string_view codes) {
+  std::string text;
+  for (const char32_t code : codes) {
+    const auto add = [&text](char32_t byte) {
+      text += static_cast<char>(byte);
+    };
+    if (code < 0x80) {
+      add(code);
+      continue;
+    }
+    if (code < 0x800) {
+      add(0xC0 | code >> 6);
+    } else {
+      if (code < 0x10000) {
+        add(0xE0 | code >> 12);
+      } else {
+        add(0xF0 | code >> 18);
+        add(0x80 | (code >> 12 & 0x3F));
+      }
+      add(0x80 | (code >> 6 & 0x3F));
+    }
+    add(0x80 | (code & 0x3F));
+  }
+  return text;
+}
+
+WordPieceTokenizer::WordPieceTokenizer(std::string_view vocabulary,
+                                       bool lower_case)
+    : lower_case_(lower_case) {
+  if (!vocabulary.empty() && vocabulary.back() == '\n') {
+    vocabulary.remove_suffix(1);
+  }
+  for (int32_t id = 0;; ++id) {
+    const size_t end = std::min(vocabulary.find('\n'), vocabulary.size());
+    const std::string token(vocabulary.substr(0, end));
+    if (!ids_.emplace(token, id).second) {
+      throw Error("vocab.txt has a token twice: " + token);
+    }
+    longest_ = std::max(longest_, token.size());
+    if (end == vocabulary.size()) break;
+    vocabulary.remove_prefix(end + 1);
+  }
+  const auto special = [this](const std::string& token) {
+    const auto found = ids_.find(token);
+    if (found == ids_.end()) {
+      throw Error("vocab.txt has no " + token +
+                  ": a model with BERT's WordPieces is needed");
+    }
+    return found->second;
+  };
+  cls_id = special("[CLS]");
+  sep_id = special("[SEP]");
+  unknown_id_ = special("[UNK]");
+}
+
+Tokens WordPieceTokenizer::Tokenize(const std::u32string& codes) const {
+  Tokens tokens;
+  Word word;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const unsigned char kind = KindOf(codes[i]);
+    if (kind & unicode::kDropped || IsMark(kind)) continue;
+    for (const char32_t part : PartsOf(codes, i)) {
+      const unsigned char part_kind = KindOf(part);
+      const bool is_word = part_kind & unicode::kBreak;
+      if (is_word || part_kind & unicode::kSpace) Finish(codes, word, tokens);
+      if (part_kind & unicode::kSpace) continue;
+      word.parts += part;
+      word.origins.push_back(i);
+      if (is_word) Finish(codes, word, tokens);
+    }
+  }
+  Finish(codes, word, tokens);
+  return tokens;
+}
+
+bool WordPieceTokenizer::IsMark(unsigned char kind) const {
+  return lower_case_ && kind & unicode::kMark;
+}
+
+bool WordPieceTokenizer::IsAccent(char32_t code) const {
+  const unsigned char kind = KindOf(code);
+  return IsMark(kind) && !(kind & unicode::kDropped);
+}
+
+std::u32string WordPieceTokenizer::PartsOf(const std::u32string& codes,
+                                           size_t i) const {
+  if (!lower_case_) return {codes[i]};
+  if (codes[i] == kCapitalSigma && IsFinalSigma(codes, i)) {
+    return {kFinalSigma};
+  }
+  return Lowered(codes[i]);
+}
+
+// Adds the WordPieces of a word, and empties it.
+void WordPieceTokenizer::Finish(const std::u32string& codes, Word& word,
+                                Tokens& tokens) const {
+  // Accents that vanished right after a token belong to it.
+  const auto add = [&](int32_t id, size_t first, size_t end) {
+    size_t char_end = word.origins[end - 1] + 1;
+    while (char_end < codes.size() && IsAccent(codes[char_end])) ++char_end;
+    tokens.ids.push_back(id);
+    tokens.char_starts.push_back(word.origins[first]);
+    tokens.char_ends.push_back(char_end);
+  };
+  const size_t size = word.parts.size();
+  std::vector<std::pair<int32_t, size_t>> pieces;  // Id and end.
+  size_t first = 0;
+  while (first < size && size <= kMaxWordCharacters) {
+    const auto piece = LongestPiece(word.parts, first);
+    if (piece.second == first) break;
+    pieces.push_back(piece);
+    first = piece.second;
+  }
+  if (first < size) {
+    add(unknown_id_, 0, size);
+  } else {
+    first = 0;
+    for (const auto& [id, end] : pieces) {
+      add(id, first, end);
+      first = end;
+    }
+  }
+  word = {};
+}
+
+// The id and the end of the longest token that begins at a part of a word; an
+// end equal to the beginning if there is none.
+std::pair<int32_t, size_t> WordPieceTokenizer::LongestPiece(
+    const std::u32string& parts, size_t first) const {
+  std::string text = first > 0 ? "##" : "";
+  std::vector<size_t> sizes;  // Bytes up to the end of each part.
+  for (size_t i = first; i < parts.size() && text.size() <= longest_; ++i) {
+    text += Encode({&parts[i], 1});
+    sizes.push_back(text.size());
+  }
+  for (size_t count = sizes.size(); count > 0; --count) {
+    text.resize(sizes[count - 1]);
+    const auto found = ids_.find(text);
+    if (found != ids_.end()) return {found->second, first + count};
+  }
+  return {unknown_id_, first};
+}
+
+}  // namespace bert_span

@@ -1,0 +1,67 @@
+// Text into characters and WordPieces, as bert_span.text.tokenizer in Python.
+
+#ifndef BERT_SPAN_TOKENIZER_H_
+#define BERT_SPAN_TOKENIZER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace bert_span {
+
+// The characters of a text, and the bytes before each and before the end.
+struct Characters {
+  std::u32string codes;
+  std::vector<size_t> bytes;
+};
+
+// Reads UTF-8. Each longest part of a character that is not UTF-8 is a U+FFFD.
+Characters Decode(std::string_view text);
+
+std::string Encode(std::u32string_view codes);
+
+// The WordPieces of a text.
+struct Tokens {
+  std::vector<int32_t> ids;
+  // Half-open offsets into the text, in characters (code points).
+  std::vector<size_t> char_starts;
+  std::vector<size_t> char_ends;
+};
+
+class WordPieceTokenizer {
+ public:
+  // `vocabulary` has a token a line. Throws `Error` if one is missing or twice.
+  WordPieceTokenizer(std::string_view vocabulary, bool lower_case);
+
+  Tokens Tokenize(const std::u32string& codes) const;
+
+  int32_t cls_id = 0;
+  int32_t sep_id = 0;
+
+ private:
+  // Normalized characters, and the character that each was made from.
+  struct Word {
+    std::u32string parts;
+    std::vector<size_t> origins;
+  };
+
+  bool IsMark(unsigned char kind) const;
+  bool IsAccent(char32_t code) const;
+  std::u32string PartsOf(const std::u32string& codes, size_t i) const;
+  void Finish(const std::u32string& codes, Word& word, Tokens& tokens) const;
+  std::pair<int32_t, size_t> LongestPiece(const std::u32string& parts,
+                                          size_t first) const;
+
+  std::unordered_map<std::string, int32_t> ids_;
+  size_t longest_ = 0;  // Bytes of the longest token.
+  bool lower_case_;
+  int32_t unknown_id_ = 0;
+};
+
+}  // namespace bert_span
+
+#endif  // BERT_SPAN_TOKENIZER_H_

@@ -1,0 +1,32 @@
+"""Writes the inputs that fuzz.cc begins with to a folder."""
+
+import io
+import pathlib
+import sys
+import zipfile
+
+from exported_tflite import exported_tflite
+
+from bert_span.tflite import file as tflite_file
+from bert_span.tflite.port_vectors import vector_examples
+
+
+def main(folder):
+  """Writes a .tflite file without its model, and vocabularies with texts."""
+  folder = pathlib.Path(folder)
+  folder.mkdir(parents=True, exist_ok=True)
+  path, _ = exported_tflite()
+  archive = io.BytesIO()
+  with zipfile.ZipFile(archive, "w") as file:
+    for name, content in tflite_file.read_files(path).items():
+      file.writestr(name, content)
+  (folder / "file").write_bytes(b"F" + archive.getvalue())
+  for i, example in enumerate(vector_examples()[:40]):
+    text = f"{example.context[:200]}\n{example.question}"
+    tokens = dict.fromkeys(f"{text}\n##{text.lower()}".split())
+    parts = "\n".join(tokens), f"{i:c}{example.question}", example.context
+    (folder / str(i)).write_text("\n\n".join(parts))
+
+
+if __name__ == "__main__":
+  main(sys.argv[1])
