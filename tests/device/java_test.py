@@ -1,0 +1,82 @@
+"""export/java gives the answers of TFLiteSpanExtractor."""
+
+import json
+import pathlib
+import shutil
+import struct
+import subprocess
+
+import pytest
+from device_texts import assert_answer, assert_equal, assert_utf16
+from exported_tflite import exported_tflite
+
+from bert_span.storage.files import encodable
+from bert_span.tflite.port_vectors import vector_examples, write_port_vectors
+
+pytestmark = pytest.mark.large
+
+
+@pytest.fixture(scope="module")
+def rows(repository, cmake_build, tmp_path_factory):
+  """A function that runs Rows.java on pairs of texts; see there."""
+  if not shutil.which("javac"):
+    pytest.skip("needs javac")
+  home = pathlib.Path(shutil.which("javac")).resolve().parents[1]
+  build = cmake_build("-DBERT_SPAN_JNI=ON", f"-DJAVA_HOME={home}")
+  classes = tmp_path_factory.mktemp("java")
+  javac = "javac", "--release=11", "-Xlint:all,-try", "-Werror", "-d", classes
+  sources = "export/java/bertspan/SpanExtractor.java", "tests/device/Rows.java"
+  subprocess.run([*javac, *sources], cwd=repository, check=True)
+  # -Xcheck:jni reports wrong calls of the JVM.
+  java = "java", "-Xcheck:jni", f"-Djava.library.path={build}", "-cp", classes
+
+  def run(file, mode, examples):
+    texts = [text for e in examples for text in (e.question, e.context)]
+    units = [text.encode("utf-16-be", "surrogatepass") for text in texts]
+    return subprocess.run(
+      [*java, "Rows", file, mode],
+      input=b"".join(struct.pack(">I", len(t) // 2) + t for t in units),
+      capture_output=True,
+      check=False,
+    )
+
+  return run
+
+
+@pytest.mark.parametrize("name", ["uncased", "cased", "temperature"])
+def test_answers(name, device_files, expected_answers, rows):
+  file = device_files[name]
+  done = rows(file.path, "answers", file.examples)
+  assert done.stderr.splitlines()[-1] == b"The extractor is closed."
+  answers = map(json.loads, done.stdout.splitlines())
+  for given, wanted, example in zip(
+    answers, expected_answers[name], file.examples, strict=True
+  ):
+    for span in (given, *given["n_best"]):
+      # substring keeps halves of surrogate pairs, which Python replaces.
+      span["text"] = encodable(span["text"])
+      assert_utf16(span, example.context)
+    assert_answer(given, wanted)
+
+
+def test_port_vectors_of_the_exporter(rows, tmp_path):
+  path, _ = exported_tflite(dynamic_length=True)
+  examples, file = vector_examples(), tmp_path / "vectors.json"
+  write_port_vectors(path, examples, file)
+  expected = json.loads(file.read_text("utf-8"))["vectors"]
+  done = rows(path, "steps", examples)
+  # No GPU runs windows of any length.
+  assert b"CPU" in done.stderr.splitlines(), done.stderr
+  given_rows = map(json.loads, done.stdout.splitlines())
+  for given, wanted in zip(given_rows, expected, strict=True):
+    question, context = wanted.pop("question"), wanted.pop("context")
+    assert_equal(given, wanted, question, context)
+
+
+def test_a_file_that_cannot_be_read_is_an_exception_with_its_name(rows):
+  done = rows("mißing\U0001f642.tflite", "answers", [])
+  assert done.returncode == 1
+  message = (
+    "java.io.IOException: bert_span: cannot read mißing\U0001f642.tflite"
+  )
+  assert message in done.stderr.decode("utf-8")
