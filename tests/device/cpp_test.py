@@ -1,6 +1,8 @@
 """export/cpp gives the tokens, answers and scores of TFLiteSpanExtractor."""
 
+import functools
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -8,7 +10,13 @@ import struct
 import subprocess
 
 import pytest
-from device_texts import assert_answer, assert_equal, assert_utf16, encoded
+from device_texts import (
+  HOSTILE,
+  assert_answer,
+  assert_equal,
+  assert_utf16,
+  encoded,
+)
 from exported_tflite import (
   exported_tflite,
   with_files_of,
@@ -25,6 +33,18 @@ pytestmark = pytest.mark.large
 _SANITIZERS = (
   "-O1 -g -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
 )
+_AARCH64_COMPILERS = "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++"
+# Of each processor; LiteRT ends the process if they are not those of an ARM.
+_CPUINFO = """\
+processor	: {}
+Features	: fp asimd aes crc32 atomics fphp asimdhp asimdrdm asimddp i8mm
+CPU implementer	: 0x41
+CPU architecture: 8
+CPU variant	: 0x3
+CPU part	: 0xd0c
+CPU revision	: 1
+
+"""
 # A program in C, which finds the installed package.
 _PROJECT = """\
 cmake_minimum_required(VERSION 3.18)
@@ -47,23 +67,49 @@ def build(cmake_build):
 @pytest.fixture(scope="module")
 def rows(build):
   """A function that runs rows.cc on texts; see there."""
-  program = build / "rows"
+  return functools.partial(_rows, [build / "rows"])
 
-  def run(file, mode, texts):
-    content = [encoded(text) for text in texts]
-    done = subprocess.run(
-      [program, file, mode],
-      input=b"".join(struct.pack("<I", len(t)) + t for t in content),
-      capture_output=True,
-      check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    parsed = [json.loads(line) for line in done.stdout.splitlines()]
-    if mode == "tokens":
-      return [list(tokens.values()) for tokens in parsed]
-    return parsed
 
-  return run
+@pytest.fixture(scope="module")
+def aarch64_rows(cmake_build, tmp_path_factory):
+  """The same, compiled for aarch64 and run by QEMU."""
+  for program in (*_AARCH64_COMPILERS, "qemu-aarch64"):
+    if not shutil.which(program):
+      pytest.skip(f"needs {program}")
+  litert = os.environ.get("BERT_SPAN_AARCH64_LITERT")
+  if not litert:
+    pytest.skip("needs BERT_SPAN_AARCH64_LITERT, a folder with libLiteRt.so")
+  c, cxx = _AARCH64_COMPILERS
+  build = cmake_build(
+    *("-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64"),
+    *(f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}"),
+    *("-DCMAKE_CXX_FLAGS=-Werror", "-DBERT_SPAN_PROGRAMS=rows"),
+    f"-DLITERT={litert}",
+  )
+  root = tmp_path_factory.mktemp("aarch64")
+  (root / "lib").symlink_to("/usr/aarch64-linux-gnu/lib")
+  (root / "proc").mkdir()
+  (root / "proc/cpuinfo").write_text(
+    "".join(map(_CPUINFO.format, range(os.cpu_count())))
+  )
+  # QEMU 7.2 and LiteRT disagree about SME: other logits of 8-bit weights.
+  qemu = "qemu-aarch64", "-cpu", "max,sme=off", "-L", root
+  return functools.partial(_rows, [*qemu, build / "rows"])
+
+
+def _rows(command, file, mode, texts):
+  content = [encoded(text) for text in texts]
+  done = subprocess.run(
+    [*command, file, mode],
+    input=b"".join(struct.pack("<I", len(t)) + t for t in content),
+    capture_output=True,
+    check=False,
+  )
+  assert done.returncode == 0, done.stderr.decode()
+  parsed = [json.loads(line) for line in done.stdout.splitlines()]
+  if mode == "tokens":
+    return [list(tokens.values()) for tokens in parsed]
+  return parsed
 
 
 def _texts(examples):
@@ -93,19 +139,32 @@ def test_answers(name, device_files, expected_answers, rows):
 
 
 @pytest.mark.parametrize("dynamic_length", [False, True])
+@pytest.mark.parametrize("processor", ["rows", "aarch64_rows"])
 def test_port_vectors_of_the_exporter(
-  dynamic_length, rows, device_files, tmp_path
+  processor, dynamic_length, request, tmp_path
 ):
-  path, file = device_files["uncased"].path, tmp_path / "vectors.json"
-  if dynamic_length:
-    path, _ = exported_tflite(dynamic_length=True)
+  path, file = exported_tflite(dynamic_length=dynamic_length)[0], tmp_path / "v"
   examples = vector_examples()
   write_port_vectors(path, examples, file)
   expected = json.loads(file.read_text("utf-8"))["vectors"]
-  vectors = rows(path, "vectors", _texts(examples))
+  run = request.getfixturevalue(processor)
+  vectors = run(path, "vectors", _texts(examples))
   for given, wanted in zip(vectors, expected, strict=True):
     question, context = wanted.pop("question"), wanted.pop("context")
     assert_equal(given, wanted, question, context)
+
+
+def test_hostile_texts_on_aarch64(
+  aarch64_rows, device_files, expected_answers, texts, token_rows
+):
+  file = device_files["temperature"]
+  tokens = aarch64_rows(file.path, "tokens", texts["broken"])
+  assert tokens == list(token_rows("broken"))
+  hostile = slice(-2 * len(HOSTILE), None)
+  answers = aarch64_rows(file.path, "answers", _texts(file.examples[hostile]))
+  expected = expected_answers["temperature"][hostile]
+  for given, wanted in zip(answers, expected, strict=True):
+    assert_answer(given, wanted)
 
 
 @pytest.fixture(scope="module")
