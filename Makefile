@@ -81,8 +81,9 @@ test-large: $(ENCODER)
 coverage: $(ENCODER)
 	$(TEST) --cov=bert_span --cov=export
 
-# The runners of TFLite files in other languages, against ours. What lacks a
-# compiler, npm or Chromium is skipped with the reason.
+# The runners of TFLite files in other languages, against ours; the one in C++
+# under AddressSanitizer and UndefinedBehaviorSanitizer. What lacks a compiler,
+# npm or Chromium is skipped with the reason.
 test-device: $(INSTALLED)
 	-npm install --prefix tests/device --no-package-lock --no-audit --no-fund
 	$(BIN)/python -m pytest tests/device
@@ -100,7 +101,8 @@ FUZZ_SOURCES := $(filter-out %/bert_span.cc %/runtime.cc, \
   $(wildcard export/cpp/src/*.cc)) tests/device/fuzz.cc
 fuzz-device: $(INSTALLED)
 	PYTHONPATH=.:tests/support $(BIN)/python tests/device/fuzz_seeds.py build/fuzz
-	clang++ -std=c++17 -O1 -g -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
+	clang++ -std=c++17 -O1 -g -Wall -Wextra -Werror \
+	  -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  $(addprefix -Iexport/cpp/,. include src) \
 	  $(FUZZ_SOURCES) -o build/fuzz_device
