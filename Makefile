@@ -106,7 +106,7 @@ fuzz-device: $(INSTALLED)
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  $(addprefix -Iexport/cpp/,. include src) \
 	  $(FUZZ_SOURCES) -o build/fuzz_device
-	build/fuzz_device -max_total_time=$(SECONDS) -timeout=10 build/fuzz
+	build/fuzz_device -max_total_time=$(SECONDS) -timeout=60 build/fuzz
 
 # TFLite files in the runtime of others, with the model of quickstart.
 test-task-library: $(TASK_LIBRARY)/installed $(OUTPUT)/model/span_config.json

@@ -1,6 +1,8 @@
 """export/cpp gives the tokens, answers and scores of TFLiteSpanExtractor."""
 
+import dataclasses
 import functools
+import io
 import json
 import os
 import pathlib
@@ -10,6 +12,7 @@ import struct
 import subprocess
 
 import pytest
+import tensorflow as tf
 from device_texts import (
   HOSTILE,
   assert_answer,
@@ -24,10 +27,13 @@ from exported_tflite import (
 )
 from tiny_extractor import CONTEXT, QUESTION, extractor_of
 
+from bert_span.text.sentencepiece_model import sentence_pieces
+from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.export import tflite_content
 from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.port_vectors import vector_examples, write_port_vectors
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 pytestmark = pytest.mark.large
 _SANITIZERS = (
@@ -254,6 +260,93 @@ def test_sentence_pieces_are_refused_by_name(answer, tmp_path):
   run = answer(path, QUESTION)
   assert run.returncode == 1
   assert "SentencePieces" in run.stderr
+  assert "-DBERT_SPAN_SENTENCEPIECE=ON" in run.stderr
+
+
+def test_byte_pairs_are_refused_by_name(answer, tmp_path):
+  path = tmp_path / "pairs.tflite"
+  path.write_bytes(tflite_content(extractor_of("roberta"), TFLiteOptions()))
+  run = answer(path, QUESTION)
+  assert run.returncode == 1
+  assert "byte pairs" in run.stderr
+
+
+@pytest.fixture(scope="module")
+def piece_rows(cmake_build):
+  """The function `rows` of a library that reads SentencePieces."""
+  header = "-include", "sentencepiece_processor.h", "-E", "-x", "c++"
+  compiler = shutil.which("c++") or pytest.skip("needs a C++ compiler")
+  found = subprocess.run(
+    [compiler, *header, "/dev/null"], capture_output=True, check=False
+  )
+  if found.returncode:
+    pytest.skip("needs sentencepiece_processor.h")
+  build = cmake_build(
+    f"-DCMAKE_CXX_FLAGS={_SANITIZERS}",
+    *("-DBERT_SPAN_SENTENCEPIECE=ON", "-DBERT_SPAN_PROGRAMS=rows"),
+  )
+  return functools.partial(_rows, [build / "rows"])
+
+
+@pytest.fixture(scope="module")
+def pieces(texts):
+  """A Unigram model of some of the texts, normalized as XLM-R's."""
+  sentencepiece = pytest.importorskip("sentencepiece")
+  content = io.BytesIO()
+  text = b"\n".join(encoded(text) for text in texts["uncased"][:-2500:20])
+  sentencepiece.SentencePieceTrainer.train(
+    sentence_iterator=iter(text.decode().split("\n")),
+    model_writer=content,
+    vocab_size=3_000,
+    minloglevel=2,
+    unk_id=0,
+    bos_id=1,
+    eos_id=2,
+  )
+  return sentence_pieces(content.getvalue(), "xlm-roberta", "pieces")
+
+
+def test_sentence_pieces_of_all_texts(piece_rows, pieces, texts, tmp_path):
+  path = tmp_path / "pieces.tflite"
+  extractor = extractor_of("xlm-roberta", vocabulary=pieces)
+  path.write_bytes(tflite_content(extractor, TFLiteOptions()))
+  tokenizer = SentencePieceTokenizer(*pieces)
+  for name in ("uncased", "broken"):
+    for begin in range(0, len(texts[name]), 5000):
+      batch = [encoded(text) for text in texts[name][begin : begin + 5000]]
+      parts = (part.to_list() for part in tokenizer(tf.constant(batch)))
+      wanted = map(list, zip(*parts, strict=True))
+      given = piece_rows(path, "tokens", batch)
+      pairs = zip(batch, given, wanted, strict=True)
+      assert not [text for text, row, other in pairs if row != other]
+
+
+@pytest.mark.parametrize("decoder", [{}, {"temperature": 1.7}])
+def test_answers_of_sentence_pieces(
+  decoder, piece_rows, pieces, device_files, tmp_path
+):
+  path, examples = tmp_path / "pieces.tflite", device_files["cased"].examples
+  extractor = extractor_of("xlm-roberta", version_2=True, vocabulary=pieces)
+  path.write_bytes(tflite_content(extractor, TFLiteOptions()))
+  decoder = dataclasses.asdict(extractor.decoder_options) | decoder
+  path.write_bytes(with_files_of(path, decoder=decoder))
+  answers = piece_rows(path, "answers", _texts(examples))
+  expected = TFLiteSpanExtractor(path).predictions(examples)
+  for given, wanted in zip(answers, expected, strict=True):
+    assert_answer(given, wanted)
+
+
+@pytest.mark.parametrize("family", ["xlm-roberta", "camembert", "deberta-v2"])
+def test_port_vectors_of_sentence_pieces(family, piece_rows, tmp_path):
+  path, file = tmp_path / "pieces.tflite", tmp_path / "vectors.json"
+  path.write_bytes(tflite_content(extractor_of(family), TFLiteOptions()))
+  examples = vector_examples()
+  write_port_vectors(path, examples, file)
+  expected = json.loads(file.read_text("utf-8"))["vectors"]
+  vectors = piece_rows(path, "vectors", _texts(examples))
+  for given, wanted in zip(vectors, expected, strict=True):
+    question, context = wanted.pop("question"), wanted.pop("context")
+    assert_equal(given, wanted, question, context)
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])

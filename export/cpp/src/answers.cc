@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "sentencepiece_tokenizer.h"
+
 namespace bert_span {
 namespace {
 
@@ -13,26 +15,48 @@ size_t Utf16Size(const std::u32string& codes, size_t count) {
                                [](char32_t code) { return code > 0xFFFF; });
 }
 
+std::unique_ptr<Tokenizer> TokenizerOf(const File& file) {
+  const JsonValues& config = file.config();
+  if (file.has_pieces()) {
+    return MakeSentencePieceTokenizer(file.vocabulary(),
+                                      config.Text("tflite.family"));
+  }
+  if (config.Has("tflite.merges")) {
+    throw Error("the file has byte pairs, which this runner cannot read: "
+                "answer with TFLiteSpanExtractor in Python");
+  }
+  return std::make_unique<WordPieceTokenizer>(file.vocabulary(),
+                                              config.IsTrue("do_lower_case"));
+}
+
 }  // namespace
 
 Answers::Answers(const File& file)
-    : file_(file),
-      decoder_(file.config()),
-      tokenizer_(file.vocabulary(), file.config().IsTrue("do_lower_case")) {}
+    : file_(file), decoder_(file.config()), tokenizer_(TokenizerOf(file)) {
+  const size_t num_special = 2 + tokenizer_->num_separators;
+  const size_t least = file.max_query_length() + num_special + 1;
+  if (file.max_seq_length() < least ||
+      file.max_seq_length() > file.max_length()) {
+    throw file.config().Wrong(
+        "window.max_seq_length",
+        "at least max_query_length + " + std::to_string(num_special + 1) +
+            " (" + std::to_string(least) + ") and at most tflite.max_length (" +
+            std::to_string(file.max_length()) + ")");
+  }
+}
 
 Tokens Answers::Tokenize(std::string_view text) const {
-  return tokenizer_.Tokenize(Decode(text).codes);
+  return tokenizer_->Tokenize(Decode(text).codes);
 }
 
 std::unique_ptr<Answer> Answers::Ask(std::string_view question,
                                      std::string_view context,
                                      const LogitsOf& logits_of) const {
   const Characters characters = Decode(context);
-  const Tokens tokens = tokenizer_.Tokenize(characters.codes);
+  const Tokens tokens = tokenizer_->Tokenize(characters.codes);
   std::vector<int32_t> question_ids = Tokenize(question).ids;
   question_ids.resize(std::min(question_ids.size(), file_.max_query_length()));
-  const Windows windows(tokenizer_.cls_id, tokenizer_.sep_id,
-                        std::move(question_ids), tokens.ids,
+  const Windows windows(*tokenizer_, std::move(question_ids), tokens,
                         file_.max_seq_length(), file_.doc_stride());
   const auto text_of = [&](const Candidate& span) -> std::u32string_view {
     if (!span.is_span) return {};

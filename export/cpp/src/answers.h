@@ -44,7 +44,7 @@ class Answers {
  private:
   const File& file_;
   const DecoderOptions decoder_;
-  const WordPieceTokenizer tokenizer_;
+  const std::unique_ptr<const Tokenizer> tokenizer_;
 };
 
 }  // namespace bert_span

@@ -68,16 +68,12 @@ void SpanDecoder::Add(const Window& window, const Logits& logits) {
   if (!has_window_ || none.score() < none_.score()) none_ = none;
   has_window_ = true;
   const size_t offset = window.first_context_position;
-  const size_t end_of_context = offset + window.context_length;
   const auto best_ends = BestPositions(logits.end, options_.n_best_size);
   for (const size_t start :
        BestPositions(logits.start, options_.n_best_size)) {
-    if (start < offset || start >= end_of_context ||
-        !window.is_max_context[start - offset]) {
-      continue;
-    }
+    if (!window.MayStart(start)) continue;
     for (const size_t end : best_ends) {
-      if (end < start || end >= end_of_context ||
+      if (end < start || !window.MayEnd(end) ||
           end - start >= options_.max_answer_length) {
         continue;
       }
@@ -204,13 +200,16 @@ double SpanDecoder::LogSum(const Window& window, const Logits& logits) const {
       window.first_context_position + window.context_length;
   std::vector<double> sums;
   for (size_t i = 0; i < window.context_length; ++i) {
-    if (!window.is_max_context[i]) continue;
     const size_t start = window.first_context_position + i;
-    const size_t end =
+    if (!window.MayStart(start)) continue;
+    const size_t limit =
         std::min(start + options_.max_answer_length, end_of_context);
-    std::vector<double> ends(logits.end.begin() + start,
-                             logits.end.begin() + end);
-    for (double& logit : ends) logit /= options_.temperature;
+    std::vector<double> ends;
+    for (size_t end = start; end < limit; ++end) {
+      if (window.MayEnd(end)) {
+        ends.push_back(logits.end[end] / options_.temperature);
+      }
+    }
     sums.push_back(logits.start[start] / options_.temperature +
                    LogSumExp(ends));
   }

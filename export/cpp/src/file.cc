@@ -8,12 +8,11 @@
 #include <iterator>
 #include <utility>
 
-#include "windows.h"
-
 namespace bert_span {
 namespace {
 
 constexpr size_t kMaxWindow = 1000000;
+constexpr char kPieces[] = "vocabulary.spm";
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 // Otherwise a fuzzer hardly gets beyond the sums.
 constexpr bool kCheckSums = false;
@@ -154,15 +153,6 @@ File::File(std::string content)
   if (config_.IsTrue("tflite.with_tokenizer")) {  // of bert_span 0.1.0
     throw Error("the file contains its tokenizer: export it again");
   }
-  if (max_seq_length() <= max_query_length() + kSpecialTokens ||
-      max_seq_length() > max_length()) {
-    throw config_.Wrong(
-        "window.max_seq_length",
-        "more than max_query_length + 3 (" +
-            std::to_string(max_query_length() + kSpecialTokens) +
-            ") and at most tflite.max_length (" + std::to_string(max_length()) +
-            ")");
-  }
   if (!kCheckSums) return;
   // The runtime does not check the model: damaged bytes would end the process.
   if (Sha256(model()) != config_.Text("tflite.model_sha256")) throw Damaged();
@@ -172,10 +162,16 @@ File::File(std::string content)
   }
 }
 
+std::string_view File::vocabulary() const {
+  return Part(has_pieces() ? kPieces : "vocab.txt");
+}
+
 std::string_view File::model() const {
   return std::string_view(content_).substr(
       0, config_.Count("tflite.model_bytes", 1));
 }
+
+bool File::has_pieces() const { return parts_.count(kPieces) > 0; }
 
 size_t File::max_seq_length() const {
   return config_.Count("window.max_seq_length", 1, kMaxWindow);
@@ -192,11 +188,6 @@ size_t File::max_length() const {
 std::string_view File::Part(const std::string& name) const {
   const auto found = parts_.find(name);
   if (found != parts_.end()) return found->second;
-  if (parts_.count("vocabulary.spm")) {
-    throw Error(
-        "the file has SentencePieces, which this runner cannot read: answer "
-        "with TFLiteSpanExtractor in Python");
-  }
   throw Error("the file has no " + name + ": export it with export_tflite");
 }
 

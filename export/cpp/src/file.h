@@ -16,8 +16,7 @@ namespace bert_span {
 // The bytes of a file; throws `Error` if it cannot be read.
 std::string ReadFile(const std::string& path);
 
-// The bytes of a file, checked: they are those that were exported, and the
-// lengths of windows fit each other.
+// The bytes of a file, checked: they are those that were exported.
 //
 // `Error` is thrown if the bytes are damaged, are not of a span head, or
 // contain their tokenizer (as bert_span 0.1.0 wrote).
@@ -27,8 +26,10 @@ class File {
   File(const File&) = delete;  // Views are into its content.
 
   const JsonValues& config() const { return config_; }
-  std::string_view vocabulary() const { return Part("vocab.txt"); }
   std::string_view model() const;
+  std::string_view vocabulary() const;
+  // Whether the vocabulary is a SentencePiece model, not WordPieces a line.
+  bool has_pieces() const;
 
   size_t max_seq_length() const;
   size_t max_query_length() const;

@@ -1,4 +1,4 @@
-// Text into characters and WordPieces, as bert_span.text.tokenizer in Python.
+// Text into characters and tokens, as bert_span.text.tokenizer in Python.
 
 #ifndef BERT_SPAN_TOKENIZER_H_
 #define BERT_SPAN_TOKENIZER_H_
@@ -24,23 +24,32 @@ Characters Decode(std::string_view text);
 
 std::string Encode(std::u32string_view codes);
 
-// The WordPieces of a text.
+// The tokens of a text.
 struct Tokens {
   std::vector<int32_t> ids;
-  // Half-open offsets into the text, in characters (code points).
+  // Half-open offsets into the text, in characters (code points). A token
+  // without characters neither starts nor ends an answer.
   std::vector<size_t> char_starts;
   std::vector<size_t> char_ends;
 };
 
-class WordPieceTokenizer {
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  virtual Tokens Tokenize(const std::u32string& codes) const = 0;
+
+  int32_t cls_id = 0;
+  int32_t sep_id = 0;
+  size_t num_separators = 1;  // Between question and passage.
+};
+
+class WordPieceTokenizer : public Tokenizer {
  public:
   // `vocabulary` has a token a line. Throws `Error` if one is missing or twice.
   WordPieceTokenizer(std::string_view vocabulary, bool lower_case);
 
-  Tokens Tokenize(const std::u32string& codes) const;
-
-  int32_t cls_id = 0;
-  int32_t sep_id = 0;
+  Tokens Tokenize(const std::u32string& codes) const override;
 
  private:
   // Normalized characters, and the character that each was made from.

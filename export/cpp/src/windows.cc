@@ -5,17 +5,18 @@
 
 namespace bert_span {
 
-Windows::Windows(int32_t cls_id, int32_t sep_id, std::vector<int32_t> question,
-                 const std::vector<int32_t>& context, size_t max_seq_length,
+Windows::Windows(const Tokenizer& tokenizer, std::vector<int32_t> question,
+                 const Tokens& context, size_t max_seq_length,
                  size_t doc_stride)
-    : cls_id_(cls_id),
-      sep_id_(sep_id),
+    : tokenizer_(tokenizer),
       question_(std::move(question)),
       context_(context),
-      room_(max_seq_length - question_.size() - kSpecialTokens),
+      // Without [CLS] and the last [SEP].
+      room_(max_seq_length - question_.size() - tokenizer.num_separators - 2),
       step_(std::min(room_, doc_stride)) {
-  if (context.empty()) return;
-  const size_t further = std::max(context.size(), room_) - room_;
+  const size_t size = context.ids.size();
+  if (size == 0) return;
+  const size_t further = std::max(size, room_) - room_;
   count_ = 1 + (further + step_ - 1) / step_;
 }
 
@@ -23,14 +24,15 @@ Window Windows::operator[](size_t index) const {
   Window window;
   window.context_start = index * step_;
   window.context_length =
-      std::min(room_, context_.size() - window.context_start);
-  window.first_context_position = question_.size() + 2;
-  window.ids = {cls_id_};
+      std::min(room_, context_.ids.size() - window.context_start);
+  window.ids = {tokenizer_.cls_id};
   window.ids.insert(window.ids.end(), question_.begin(), question_.end());
-  window.ids.push_back(sep_id_);
-  const auto begin = context_.begin() + window.context_start;
+  window.ids.insert(window.ids.end(), tokenizer_.num_separators,
+                    tokenizer_.sep_id);
+  window.first_context_position = window.ids.size();
+  const auto begin = context_.ids.begin() + window.context_start;
   window.ids.insert(window.ids.end(), begin, begin + window.context_length);
-  window.ids.push_back(sep_id_);
+  window.ids.push_back(tokenizer_.sep_id);
   for (size_t i = 0; i < window.context_length; ++i) {
     // From window to window the score of a token rises and then falls, so its
     // neighbours are enough to compare with. The first window wins a tie.
@@ -39,6 +41,8 @@ Window Windows::operator[](size_t index) const {
     window.is_max_context.push_back(
         !(index > 0 && ContextScore(index - 1, token) >= score) &&
         !(index + 1 < count_ && ContextScore(index + 1, token) > score));
+    window.has_characters.push_back(context_.char_starts[token] <
+                                    context_.char_ends[token]);
   }
   return window;
 }
@@ -47,7 +51,7 @@ Window Windows::operator[](size_t index) const {
 // the rounding of float64: compile with -ffp-contract=off.
 double Windows::ContextScore(size_t index, size_t token) const {
   const size_t start = index * step_;
-  const size_t length = std::min(room_, context_.size() - start);
+  const size_t length = std::min(room_, context_.ids.size() - start);
   if (token < start || token >= start + length) return -1;
   const size_t left = token - start;
   return std::min(left, length - left - 1) + 0.01 * length;

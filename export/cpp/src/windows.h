@@ -7,19 +7,31 @@
 #include <cstdint>
 #include <vector>
 
+#include "tokenizer.h"
+
 namespace bert_span {
 
-constexpr size_t kSpecialTokens = 3;  // [CLS] question [SEP] passage [SEP]
-
-// [CLS] question [SEP] part of the passage [SEP].
+// [CLS] question [SEP] part of the passage [SEP], some models with two [SEP]
+// before the passage.
 struct Window {
   size_t context_start = 0;           // First token of the passage in it.
   size_t context_length = 0;          // Tokens of the passage in it.
   size_t first_context_position = 0;  // Position of the first of them.
   std::vector<int32_t> ids;
-  // For each of these tokens: whether an answer may begin at it. It may only in
-  // the window that shows most of what surrounds the token.
-  std::vector<bool> is_max_context;
+  // For each of the passage's tokens: whether this window shows most of what
+  // surrounds it, and whether it has characters.
+  std::vector<bool> is_max_context, has_characters;
+
+  // Whether an answer may begin, or end, at a position.
+  bool MayStart(size_t position) const {
+    return MayEnd(position) &&
+           is_max_context[position - first_context_position];
+  }
+  bool MayEnd(size_t position) const {
+    return position >= first_context_position &&
+           position < first_context_position + context_length &&
+           has_characters[position - first_context_position];
+  }
 };
 
 // Cuts a passage into windows. With windows of 10, a stride of 2 and a question
@@ -30,10 +42,9 @@ struct Window {
 //   [CLS] q0 q1 [SEP] t4 t5 t6 t7 [SEP]
 class Windows {
  public:
-  // The tokens of the passage must outlive the object.
-  Windows(int32_t cls_id, int32_t sep_id, std::vector<int32_t> question,
-          const std::vector<int32_t>& context, size_t max_seq_length,
-          size_t doc_stride);
+  // The tokenizer and the tokens of the passage must outlive the object.
+  Windows(const Tokenizer& tokenizer, std::vector<int32_t> question,
+          const Tokens& context, size_t max_seq_length, size_t doc_stride);
 
   size_t count() const { return count_; }
   Window operator[](size_t index) const;
@@ -41,9 +52,9 @@ class Windows {
  private:
   double ContextScore(size_t index, size_t token) const;
 
-  const int32_t cls_id_, sep_id_;
+  const Tokenizer& tokenizer_;
   const std::vector<int32_t> question_;
-  const std::vector<int32_t>& context_;
+  const Tokens& context_;
   const size_t room_, step_;
   size_t count_ = 0;
 };
