@@ -7,9 +7,11 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import struct
 import subprocess
+import sys
 
 import pytest
 import tensorflow as tf
@@ -386,6 +388,31 @@ def test_an_installed_library_answers_a_program_in_c(
   assert text == wanted.text
   assert stopped == "bert_span: the question was stopped"
   assert missing == "bert_span: cannot read \ufffdmissing"
+
+
+def test_python_without_tensorflow(repository, cmake_build, tmp_path):
+  page = (repository / "docs/tflite.md").read_text("utf-8")
+  (block,) = re.findall(r"```python\n(import ctypes.*?)```", page, re.S)
+  (tmp_path / "build").mkdir()
+  (tmp_path / "build/cpp").symlink_to(cmake_build())
+  path, extractor = exported_tflite()
+  shutil.copy(path, tmp_path / "qa.tflite")
+  script = tmp_path / "script.py"
+  script.write_text(
+    f"passage = {CONTEXT!r}\n{block}"
+    f"print(json.dumps(answer({QUESTION!r}, passage)))\n"
+    "import sys\nassert 'tensorflow' not in sys.modules\n"
+  )
+  run = subprocess.run(
+    [sys.executable, "-S", script],
+    cwd=tmp_path,
+    capture_output=True,
+    check=True,
+  )
+  wanted = extractor.answer(question=QUESTION, context=CONTEXT)
+  given = json.loads(run.stdout)
+  assert given["text"] == wanted.text
+  assert given["score"] == pytest.approx(wanted.score, abs=1e-4)
 
 
 def _changed(content, place):
