@@ -43,10 +43,9 @@ def main(argv):
   from benchmarks.bare_products import BareProducts
   from bert_span.extractors.span_extractor import SpanExtractor
   from bert_span.modeling.inference_encoder import InferenceEncoder
-  from bert_span.serving.export import cast_encoder
 
   model = SpanExtractor.from_preset(_MODEL.value)
-  backbone, half = model.backbone, cast_encoder(model, "bfloat16").backbone
+  backbone, half = model.backbone, model.with_encoder_dtype("bfloat16").backbone
   sides = (
     _traced(InferenceEncoder(backbone)),
     _traced(lambda inputs: backbone(inputs, training=False)["sequence_output"]),

@@ -44,6 +44,7 @@ _JSON = flags.DEFINE_bool(
   "json", False, "Whether to print one JSON object a line for each question."
 )
 define_flags(SearchOptions)
+_DTYPE = model_flags.define_dtype_flag()
 model_flags.define_extractor_flags()
 
 
@@ -68,6 +69,10 @@ def run(argv):
   model_flags.check_n_best(_N_BEST, options["decoder_options"])
   from bert_span.jobs import ask
 
+  if ask.is_tflite(_MODEL.value):
+    program.forbid([_DTYPE], "is fixed in a .tflite file")
+  else:
+    options["dtype"] = _DTYPE.value
   several = len(_QUESTION.value or ()) != 1
   is_typed = not _QUESTION.value and sys.stdin.isatty()
   asked = _QUESTION.value or questions.enter_questions()

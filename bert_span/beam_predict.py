@@ -32,6 +32,7 @@ _FILES = define_flags(AnswerFilesOptions)
 _OUTPUT_DIR, _BATCH_SIZE, _FIXED_LENGTH = model_flags.define_shared_flags(
   "output_dir", "predict_batch_size", "fixed_length"
 )
+_DTYPE = model_flags.define_dtype_flag()
 _ANSWERS = model_flags.define_extractor_flags()
 
 
@@ -45,7 +46,7 @@ def run(argv):
 
   if beam_predict.is_exported(_MODEL.value):
     program.forbid(
-      [*_ANSWERS, _BATCH_SIZE, _FIXED_LENGTH],
+      [*_ANSWERS, _DTYPE, _BATCH_SIZE, _FIXED_LENGTH],
       "is fixed in an exported model; give the model directory instead",
     )
     options = {}
@@ -53,6 +54,7 @@ def run(argv):
     model_flags.check_n_best(_FILES.n_best, options["decoder_options"])
     options["batch_size"] = _BATCH_SIZE.value
     options["fixed_length"] = _FIXED_LENGTH.value
+    options["dtype"] = _DTYPE.value
   beam_predict.answer_files(
     pipeline_options,
     read_flags(AnswerFilesOptions),

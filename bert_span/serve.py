@@ -28,6 +28,7 @@ _LITERT = flags.DEFINE_string(
   "Folder of LiteRT.js, which npm install @litertjs/core makes, for --web.",
 )
 define_flags(ServerOptions)
+_DTYPE = model_flags.define_dtype_flag()
 model_flags.define_extractor_flags()
 
 
@@ -47,7 +48,7 @@ def run(argv):
     serve.serve_file(_TFLITE.value, _LITERT.value, server)
     return
   options = model_flags.extractor_options(_MODEL.value)
-  serve.serve_model(_MODEL.value, server, **options)
+  serve.serve_model(_MODEL.value, server, dtype=_DTYPE.value, **options)
 
 
 if __name__ == "__main__":

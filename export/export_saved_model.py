@@ -29,13 +29,7 @@ _VERSION = flags.DEFINE_integer(
   lower_bound=1,
   upper_bound=2**63 - 1,
 )
-_DTYPE = flags.DEFINE_enum(
-  "dtype",
-  "float32",
-  ["float32", "bfloat16", "float16"],
-  "Precision of the encoder's variables and matrix products; softmax and head "
-  "stay float32.",
-)
+_DTYPE = model_flags.define_dtype_flag()
 _WARMUP = flags.DEFINE_bool(
   "warmup",
   None,

@@ -33,6 +33,7 @@ class AnswerSource:
   decoder_options: object = None
   fixed_length: bool = False
   verify: bool = True
+  dtype: str = "float32"
 
   def load(self):
     """Returns a function of `SquadExample`s that yields the row of each."""
@@ -45,6 +46,7 @@ class AnswerSource:
         self.decoder_options,
         self.fixed_length,
         verify=self.verify,
+        dtype=self.dtype,
       )
       columns = extractor.columns
       answers = functools.partial(

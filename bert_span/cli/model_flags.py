@@ -76,6 +76,18 @@ def define_verify_flag():
   return define_flags(EncoderSource, "verify")[0]
 
 
+def define_dtype_flag():
+  """Defines --dtype."""
+  return flags.DEFINE_enum(
+    "dtype",
+    "float32",
+    ["float32", "bfloat16", "float16", "auto"],
+    "Precision of the encoder's weights and matrix products; softmax and head "
+    "stay float32. auto is bfloat16 where this machine has instructions for it "
+    "(AVX512_BF16, AMX; GPUs since NVIDIA's A100; TPUs), otherwise float32.",
+  )
+
+
 def define_vocabulary_flags():
   """Defines --vocab_file and --do_lower_case."""
   names = "vocab_file", "do_lower_case"

@@ -23,6 +23,7 @@ from bert_span.modeling.encoder import (
   encoder_config,
 )
 from bert_span.modeling.heads import named_logits
+from bert_span.modeling.keras_internals import sublayers
 
 
 class Extractor(PresetModel):
@@ -308,8 +309,14 @@ class Extractor(PresetModel):
     return kind
 
   def with_encoder_dtype(self, dtype):
-    """A copy whose encoder computes in "bfloat16" or "float16"."""
+    """A copy whose encoder computes in "bfloat16" or "float16".
+
+    Its softmax, which sums over hundreds of positions, and the head compute in
+    float32.
+    """
     backbone = build_encoder(encoder_config(self.backbone), dtype)
+    for softmax in sublayers(backbone, keras.layers.Softmax):
+      softmax.dtype_policy = keras.DTypePolicy("float32")
     head = type(self.head).from_config(self.head.get_config())
     copy = type(self)(backbone, self.preprocessor, self.decoder_options, head)
     copy.set_weights(self.get_weights())

@@ -5,6 +5,7 @@ import os
 
 import keras
 
+from bert_span.extractors.precision import resolve_dtype
 from bert_span.extractors.string_model import StringModel
 from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.encoder import (
@@ -40,6 +41,7 @@ class PresetModel(StringModel):
     decoder_options=None,
     fixed_length=False,
     verify=True,
+    dtype="float32",
     **options,
   ):
     """Loads a trained model, or an encoder with a new head.
@@ -52,6 +54,10 @@ class PresetModel(StringModel):
       window_options, decoder_options: None takes the saved ones.
       fixed_length: see pad_to_max of `SpanPreprocessor`.
       verify: compare the files with the checksums they were saved with.
+      dtype: of the encoder's weights and products: "float32"; "bfloat16" or
+        "float16", for a model that answers and is not trained; or "auto",
+        bfloat16 where this machine has instructions for it. Softmax and head
+        compute in float32.
       **options: single options that differ, such as max_seq_length=384.
 
     Returns:
@@ -63,7 +69,7 @@ class PresetModel(StringModel):
       ValueError: there is no such model, it is damaged or has another head, or
         an option is unknown.
     """
-    source = preset
+    source, dtype = preset, resolve_dtype(dtype)
     if not isinstance(preset, EncoderSource):
       source = EncoderSource(preset=os.fspath(preset), verify=verify)
     config = (source.preset and read_span_config(source.preset)) or {}
@@ -86,6 +92,8 @@ class PresetModel(StringModel):
     )
     if extractor.has_new_head:
       log_line(f"{loaded.description} has no {kind.head_name} head: a new one.")
+    if dtype != "float32":
+      return extractor.with_encoder_dtype(dtype)
     return extractor
 
   @classmethod

@@ -3,11 +3,9 @@
 import importlib.resources
 import os
 
-import keras
-
 from bert_span.answers.answer_graph import device_steps
 from bert_span.data.window_batches import example_batches
-from bert_span.modeling.keras_internals import sublayers
+from bert_span.extractors.precision import resolve_dtype
 from bert_span.serving import assets_extra, verification, version_folder
 from bert_span.serving.signatures import ServedModel, write_saved_model
 from bert_span.squad.example import SquadExample
@@ -31,19 +29,16 @@ def export_saved_model(
 
   Of an `Extractor`, into `base`, the local folder of all versions. `steps`
   are `StepOptions`, None for those of this machine; dtype is the encoder's, see
-  `cast_encoder`; with_warmup None writes warm-up requests if their package is
+  `resolve_dtype`; with_warmup None writes warm-up requests if their package is
   there; `source` is the directory of the model, for the model card. Returns the
   path of the version, and its `Verification`. A ValueError publishes nothing.
   """
-  if dtype not in _TOLERANCE:
-    raise ValueError(
-      f"dtype must be one of {', '.join(_TOLERANCE)}. Received: {dtype!r}."
-    )
+  dtype = resolve_dtype(dtype)
   steps = device_steps(steps)
   with_warmup = assets_extra.check_warmup(with_warmup)
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
   if dtype != "float32":
-    extractor = cast_encoder(extractor, dtype)
+    extractor = extractor.with_encoder_dtype(dtype)
   examples = sample_examples()
   name = os.path.basename(os.path.realpath(base))
   with version_folder.new_version(base, version) as target:
@@ -67,15 +62,6 @@ def export_saved_model(
       folder, name, extractor, steps, dtype, verified, source
     )
   return target.path, verified
-
-
-def cast_encoder(extractor, dtype):
-  """A copy of an extractor, its encoder in "bfloat16" or "float16"."""
-  cast = extractor.with_encoder_dtype(dtype)
-  # It sums over hundreds of positions: as the head, it stays float32.
-  for softmax in sublayers(cast.backbone, keras.layers.Softmax):
-    softmax.dtype_policy = keras.DTypePolicy("float32")
-  return cast
 
 
 def sample_examples():
