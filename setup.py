@@ -42,6 +42,11 @@ setuptools.setup(
   long_description=(_ROOT / "README.md").read_text(encoding="utf-8"),
   long_description_content_type="text/markdown",
   license="Apache-2.0",
+  classifiers=[
+    # tensorflow-text has no wheels for Windows (keras-team/keras-hub#2133).
+    *("Operating System :: POSIX :: Linux", "Operating System :: MacOS"),
+    *(f"Programming Language :: Python :: 3.{i}" for i in (11, 12, 13)),
+  ],
   python_requires=">=3.11,<3.14",
   packages=setuptools.find_packages(include=["bert_span", "bert_span.*"]),
   package_data={
