@@ -59,6 +59,11 @@ _OUTPUT_DIR = flags.DEFINE_string(
 _TRAIN_SHARE = _define_share(
   "train_share", 1.0, "Share of the sources' questions in train.json."
 )
+_ANSWERABLE_SHARE = _define_share(
+  "answerable_share",
+  1.0,
+  "Share of those that are answerable; the adversarial ones all stay.",
+)
 _NEIGHBOURING_SHARE = _define_share(
   "neighbouring_share",
   0.1,
@@ -132,6 +137,7 @@ def main(argv):
   _keep_share(parts["train"]["qamr"], _QAMR_SHARE.value, chance)
   for articles in parts["train"].values():
     _keep_share(articles, _TRAIN_SHARE.value, chance)
+    _keep_share(articles, _ANSWERABLE_SHARE.value, chance, _is_answerable)
   train_shares = (_NEIGHBOURING_SHARE.value, _ACROSS_SHARE.value)
   for part, kinds in parts.items():
     passages = [
@@ -236,12 +242,17 @@ def _assign_parts(titles, every, final):
       yield title, "train"
 
 
-def _keep_share(articles, share, chance):
-  """Keeps a random share of the questions."""
+def _keep_share(articles, share, chance, drawn=lambda question: True):
+  """Keeps a random share of the questions that are drawn, and all others."""
   for article in articles:
     for paragraph in article["paragraphs"]:
-      qas = paragraph["qas"]
-      paragraph["qas"] = [q for q in qas if chance.random() < share]
+      paragraph["qas"] = [
+        q for q in paragraph["qas"] if not drawn(q) or chance.random() < share
+      ]
+
+
+def _is_answerable(question):
+  return not question["is_impossible"]
 
 
 def _ask_elsewhere(passages, neighbouring_share, across_share, chance):
