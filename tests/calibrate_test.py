@@ -46,7 +46,7 @@ def _write_labelled(path, extractor, seed):
 
 
 @pytest.mark.large
-def test_the_null_threshold_reaches_the_precision(tmp_path):
+def test_the_null_threshold_reaches_the_target(tmp_path):
   extractor = shared_extractor(version_2=True)
   squad_file = _write_labelled(tmp_path / "dev.json", extractor, 3)
   scored = calibrate.score_questions(extractor, squad_file, 8)
@@ -54,6 +54,11 @@ def test_the_null_threshold_reaches_the_precision(tmp_path):
   answers = [p for p in scored.decode(precise) if p.text]
   golds = {e.qas_id: [a.text for a in e.answers] for e in squad_file.examples}
   assert np.mean([p.text in golds[p.qas_id] for p in answers]) >= 0.7
+  willing = calibrate.fitted_options(
+    scored, extractor.decoder_options, target_answered=0.9
+  )
+  predictions = scored.decode(willing)
+  assert np.mean([bool(p.text) for p in predictions if golds[p.qas_id]]) >= 0.9
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +155,8 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
   for path, questions, options, message in (
     (model, dev, {}, "14 of 40 questions"),
     (model, bare, {}, r"bare\.json"),
-    (model, dev, {"target_precision": 0.9}, "--target_precision"),
+    (model, dev, {"target_precision": 0.9}, "--target_precision needs"),
+    (model, dev, dict.fromkeys(calibrate._TARGETS, 0.9), "one of --target_p"),
     (tmp_path, dev, {}, r"span_config\.json"),
   ):
     with pytest.raises(ValueError, match=message):

@@ -115,7 +115,7 @@ _OUT_OF_BOUNDS = {
   "num_devices=1000000 predict_batch_size=1000000000000",
   "run_pretraining": "max_seq_length=1000000000",
   "create_squad_records": "num_shards=0 max_seq_length=1000000000",
-  "calibrate": "target_precision=nan target_precision=1.5",
+  "calibrate": "target_precision=nan target_answered=1.5",
   "beam_predict": "num_shards=1000000000",
   "export.export_saved_model": "max_windows_per_step=0 "
   "max_windows_per_step=10000000000",

@@ -21,6 +21,7 @@ from bert_span.storage.atomic_file import write_files
 
 _STAGES = ("before", "after")
 _decoder = functools.lru_cache(maxsize=2)(WindowDecoder)  # Tracing is slow.
+_TARGETS = ("target_precision", "target_answered")
 _FITTED = ("temperature", "log_odds_shift", "null_score_diff_threshold")
 
 
@@ -48,11 +49,12 @@ def calibrate(options, predict_file, predict_batch_size=8, verify=True):
   extractor = SpanExtractor.from_preset(
     options.model, decoder_options=before, verify=verify
   )
+  targets = {name: getattr(options, name) for name in _TARGETS}
   figures = {}
   for name, squad_file in files.items():
     scored = score_questions(extractor, squad_file, predict_batch_size)
     if name == "fitted":
-      fitted = fitted_options(scored, before, options.target_precision)
+      fitted = fitted_options(scored, before, **targets)
     figures[name] = calibration_figures(scored, fitted)
   values = {name: getattr(fitted, name) for name in _FITTED}
   for name in _FITTED if fitted.version_2_with_negative else _FITTED[:2]:
@@ -61,8 +63,9 @@ def calibrate(options, predict_file, predict_batch_size=8, verify=True):
   for name, part in figures.items():
     print(f"\n{name} on {part['data']}, {part['num_questions']} questions")
     print(format_calibration(*(part[stage] for stage in _STAGES)))
-  fit = {**values, "target_precision": options.target_precision}
-  text = json.dumps(fit | figures, indent=4, default=lambda x: x.as_dict())
+  text = json.dumps(
+    values | targets | figures, indent=4, default=lambda x: x.as_dict()
+  )
   contents = {"calibration.json": text + "\n"}
   if options.plots:
     from bert_span.reporting import calibration_plots  # matplotlib, an extra
@@ -102,7 +105,9 @@ def score_questions(extractor, squad_file, batch_size):
   return ScoredQuestions(squad_file, batches, predictions)
 
 
-def fitted_options(scored, options, target_precision=None):
+def fitted_options(
+  scored, options, target_precision=None, target_answered=None
+):
   """Decoding options with fitted probabilities and null threshold."""
   examples = scored.squad_file.examples
   best_spans = {
@@ -114,6 +119,10 @@ def fitted_options(scored, options, target_precision=None):
   if target_precision is not None:
     threshold = calibration.precision_threshold(
       examples, best_spans, null_odds, target_precision
+    )
+  elif target_answered is not None:
+    threshold = calibration.answered_threshold(
+      examples, null_odds, target_answered
     )
   # If every question has an answer, any threshold that answers all is best.
   elif options.version_2_with_negative and not all(e.answers for e in examples):
@@ -184,7 +193,9 @@ def _decoder_options(options):
   decoder = DecoderOptions(**saved["decoder"])
   if version_2 is not None:
     decoder = dataclasses.replace(decoder, version_2_with_negative=version_2)
-  has_target = options.target_precision is not None
-  if has_target and not decoder.version_2_with_negative:
-    raise ValueError("--target_precision needs --version_2_with_negative.")
+  given = [f"--{t}" for t in _TARGETS if getattr(options, t) is not None]
+  if len(given) > 1:
+    raise ValueError(f"Give one of {' and '.join(given)}, not both.")
+  if given and not decoder.version_2_with_negative:
+    raise ValueError(f"{given[0]} needs --version_2_with_negative.")
   return decoder

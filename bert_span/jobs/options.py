@@ -113,6 +113,13 @@ class CalibrationOptions:
     minimum=0.0,
     maximum=1.0,
   )
+  target_answered: float | None = option(
+    None,
+    "Share of the answerable questions that must get an answer, from 0 to 1; "
+    "instead of --target_precision.",
+    minimum=0.0,
+    maximum=1.0,
+  )
   output_dir: str | None = option(
     None,
     "Folder for calibration.json and the plots; by default the folder "

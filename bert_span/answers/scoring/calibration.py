@@ -12,6 +12,8 @@ the shift; Kamath et al., Selective Question Answering under Domain Shift, 2020,
 for right or wrong as what a confidence predicts.
 """
 
+import math
+
 import numpy as np
 import tensorflow as tf
 
@@ -186,6 +188,24 @@ def precision_threshold(examples, best_spans, null_odds, target):
       "--target_precision."
     )
   return _above(-curve.threshold[reaches[-1]], odds)
+
+
+def answered_threshold(examples, null_odds, target):
+  """The lowest null threshold that answers enough answerable questions.
+
+  `target` is their share, from 0 to 1; ValueError if for too many of them no
+  span is possible.
+  """
+  odds = np.sort([null_odds[e.qas_id] for e in examples if e.answers])
+  threshold = odds[max(math.ceil(target * len(odds)), 1) - 1]
+  if threshold >= NO_SPAN_NULL_ODDS:
+    possible = np.mean(odds < NO_SPAN_NULL_ODDS)
+    raise ValueError(
+      f"A span is possible in only {possible:.4f} of the {len(odds)} "
+      f"answerable questions, not in {target:g}. Give a lower "
+      "--target_answered."
+    )
+  return _above(threshold, odds)
 
 
 def _above(threshold, null_odds):

@@ -136,6 +136,18 @@ def test_the_precision_threshold_answers_as_much_as_it_may():
     calibration.precision_threshold(*case, 0.8)
 
 
+def test_the_answered_threshold_answers_enough_answerable_questions():
+  examples, _, null_odds = _case(
+    *((*_RIGHT, -5.0), (*_NONE, -4.0), (*_WRONG, -3.0), (*_RIGHT, -2.0)),
+    ("mill", "", NO_SPAN_NULL_ODDS),
+  )
+  for target, threshold in ((0, -4), (0.25, -4), (0.3, -2.5), (0.75, -2)):
+    found = calibration.answered_threshold(examples, null_odds, target)
+    assert found == threshold
+  with pytest.raises(ValueError, match=r"only 0\.7500.*--target_answered"):
+    calibration.answered_threshold(examples, null_odds, 0.8)
+
+
 _FIVE = [0.1, 0.3, 0.35, 0.8, 1.0]
 _RIGHT_OF_FIVE = [0, 1, 0, 1, 1]
 
