@@ -187,6 +187,28 @@ def test_scores_have_a_row_for_each_kind(made):
     assert cells[kind][6].endswith("of 4") == has_adversarial
 
 
+def test_each_setting_for_own_questions_has_a_row(made):
+  run = succeeds(
+    *("benchmarks.minilm_squad.own_questions", f"--data={made[0]}"),
+    *(f"--model={shared_model(version_2=True)}", "--questions=4"),
+    *("--scored=8", "--seeds=1", "--learning_rate=1e-2", "--replay=4"),
+    *("--num_train_epochs=2", "--num_train_epochs=30", "--kind=reddit"),
+  )
+  _, _, start, *rows = (
+    [cell.strip() for cell in line.split("|")[1:-1]]
+    for line in run.stdout.splitlines()
+    if line.startswith("|")
+  )
+  assert start[:4] == ["-"] * 4
+  assert [row[:4] for row in rows] == [
+    ["0.01", epochs, "4", "1.0"] for epochs in ("2.0", "30.0")
+  ]
+  figures = np.float64([row[4:] for row in (start, *rows)])
+  assert figures.min() >= 0
+  assert figures.max() <= 100
+  assert (figures[0] != figures[2]).any()
+
+
 def test_the_average_has_the_mean_of_the_weights(tmp_path):
   other = tiny_extractor(version_2=True, seed=8)
   other.save_to_preset(tmp_path / "other")
