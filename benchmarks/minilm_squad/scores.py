@@ -8,6 +8,8 @@ DIR is the --output_dir of data.py. Columns, in percent:
   EM, F1     of the answerable questions; "no answer" counts 0
   forced     the same without "no answer"
   the rest   share of unanswerable questions of that sort with "no answer"
+The last table shows what other null thresholds give, over all kinds:
+  right      share of the given answers that are exact matches
 """
 
 import collections
@@ -45,6 +47,7 @@ _ANSWERED = flags.DEFINE_float(
   upper_bound=1.0,
 )
 _UNANSWERABLE = ("adversarial", "neighbouring", "across")
+_CURVE = (0.99, 0.97, 0.95, 0.9, 0.8, 0.7, 0.5)  # Shares that get an answer.
 
 
 def main(argv):
@@ -59,10 +62,11 @@ def main(argv):
   answers["all"] = [pair for pairs in answers.values() for pair in pairs]
   threshold = extractor.decoder_options.null_score_diff_threshold
   _print_table(answers, "its own null threshold", threshold)
+  odds = [p.null_odds for e, p in answers["all"] if e.answers]
   if _ANSWERED.value is not None:
-    odds = [p.null_odds for e, p in answers["all"] if e.answers]
     threshold = float(np.quantile(odds, _ANSWERED.value))
     _print_table(answers, "the null threshold of --answered", threshold)
+  _print_curve(answers["all"], np.quantile(odds, _CURVE))
 
 
 def _read():
@@ -108,6 +112,24 @@ def _print_table(answers, name, threshold):
     print_row(kind, *_row(pairs, threshold))
 
 
+def _print_curve(pairs, thresholds):
+  print()
+  print_head("threshold", "answered", "right", "EM", "F1", *_UNANSWERABLE)
+  for threshold in thresholds:
+    _, answered, exact, f1, _, _, *refused = _row(pairs, threshold)
+    given = [
+      _score(example, _best_span(prediction))[0]
+      for example, prediction in pairs
+      if prediction.null_odds <= threshold
+    ]
+    right = f"{100 * np.mean(given):.1f}"
+    print_row(f"{threshold:.2f}", answered, right, exact, f1, *refused)
+
+
+def _best_span(prediction):
+  return next((e.text for e in prediction.n_best if e.text), "")
+
+
 def _row(pairs, threshold):
   """Returns the cells of a row after the first."""
   allowed, forced = [], []  # _score of the answerable questions
@@ -115,7 +137,7 @@ def _row(pairs, threshold):
   for example, prediction in pairs:
     says_nothing = prediction.null_odds > threshold
     if example.answers:
-      best = next((e.text for e in prediction.n_best if e.text), "")
+      best = _best_span(prediction)
       forced.append(_score(example, best))
       allowed.append(_score(example, "" if says_nothing else best))
     else:

@@ -175,7 +175,7 @@ def test_scores_have_a_row_for_each_kind(made):
     *(f"--model={shared_model(version_2=True)}", "--questions=4"),
     "--answered=0.5",
   )
-  table = run.stdout.split("\n\n")[-1]  # that of --answered
+  *_, table, curve = run.stdout.split("\n\n")
   rows = [line.split("|")[1:-1] for line in table.splitlines()[2:]]
   cells = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
   assert list(cells) == [*_SCORED, "all"]
@@ -185,6 +185,9 @@ def test_scores_have_a_row_for_each_kind(made):
     has_adversarial = kind in ("squad2", "squad_more")
     assert cells[kind][6] == ("-" if not has_adversarial else cells[kind][6])
     assert cells[kind][6].endswith("of 4") == has_adversarial
+  shares = [float(line.split("|")[2]) for line in curve.splitlines()[2:]]
+  assert shares == sorted(shares, reverse=True)
+  assert shares[0] >= 99
 
 
 def test_each_setting_for_own_questions_has_a_row(made):
