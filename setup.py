@@ -60,6 +60,10 @@ setuptools.setup(
     "bert_span.conformance_checks": ["*.json"],
     "bert_span.reporting": ["templates/*"],
   },
+  # For people who look into a difference: no program reads them.
+  exclude_package_data={
+    "bert_span": ["sample/goldens/examples_*", "sample/goldens/*_full.*"]
+  },
   install_requires=[
     "absl-py>=2.1",
     "h5py>=3.7",
