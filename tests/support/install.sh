@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the wheel and the source distribution, installs each where the checkout
-# is not seen, and asks a question: `make test-install`.
+# is not seen, and asks a question. The wheel's programs train, predict, export
+# and find the goldens, too: `make test-install`.
 #   install.sh BUILDING_PYTHON PYTHON FOLDER
 set -eu
 builder=$1
@@ -14,16 +15,34 @@ mkdir -p "$folder"
 cd "$folder"
 export PATH="$PWD/venv/bin:$PATH" PYTHONPATH=
 printf 'The mill on the Wend was built in 1843 by Ada Marsh.' >passage.txt
-options=
-for file in dist/*.whl dist/*.tar.gz; do
-  python -m pip install --quiet $options "$file"
+
+install_and_ask() {
+  python -m pip install --quiet "$@"
+  echo "Installed: $*"
   bert_span_ask --help >help.txt || test $? -eq 1 # As absl ends after --help.
   grep -q context_file help.txt
   answer=$(bert_span_ask --model=minilm_squad --context_file=passage.txt \
     --question='Who built the mill?')
   case $answer in
-    *"Ada Marsh"*) echo "$file was installed and answers." ;;
-    *) echo "$file answers wrongly: $answer" >&2 && exit 1 ;;
+    *"Ada Marsh"*) ;;
+    *) echo "bert_span_ask answers wrongly: $answer" >&2 && exit 1 ;;
   esac
-  options='--force-reinstall --no-deps'
-done
+}
+
+python -m zipfile --list dist/*.whl >files.txt
+if grep -vE '^(File Name|bert_span[-/])' files.txt ||
+  grep -E '_test\.py |\.ipynb ' files.txt; then
+  echo "The wheel has files that none of its programs reads." >&2
+  exit 1
+fi
+install_and_ask dist/*.whl
+sample=$(echo venv/lib/python3*/site-packages/bert_span/sample)
+bert_span_run_squad --preset=minilm_squad --do_train --do_predict --do_eval \
+  --train_file="$sample/train.json" --predict_file="$sample/dev.json" \
+  --version_2_with_negative --max_seq_length=128 --doc_stride=64 \
+  --train_batch_size=8 --num_train_epochs=0.1 --output_dir=squad
+grep '"f1"' squad/eval_results.json
+export_saved_model.py --model=squad/model --output=saved_model
+export_tflite.py --model=squad/model --output=model.tflite
+bert_span_conformance --checks=2 >conformance.txt
+install_and_ask --force-reinstall --no-deps dist/*.tar.gz
