@@ -56,7 +56,7 @@ def test_fit_on_strings_lowers_the_loss_and_answers_with_the_new_weights(
   extractor = tiny_extractor(kind=kind)
   with eagerly():
     before = extractor.answer(QUESTION, CONTEXT)
-  extractor.compile(optimizer=BertAdamW(1e-2))
+  extractor.compile(optimizer=BertAdamW(5e-3))
   fit = extractor.fit(x=_X, y=y, batch_size=2, epochs=25, verbose=0)
   evaluate = functools.partial(extractor.evaluate, verbose=0, return_dict=True)
   last = evaluate(_X, y)["loss"]
