@@ -43,10 +43,10 @@ def _blocks(page, language):
   return re.findall(rf"^```{language}\n(.*?)^```", _text(page), re.M | re.S)
 
 
-def _shell_blocks(page):
-  """(block, why it is not run or "") of each shell block."""
+def _steps(page):
+  """(why it is not run or "", "sh" or "python", block), from top to bottom."""
   return re.findall(
-    r"(?:<!-- not run: ([^>]+) -->\n)?^```sh\n(.*?)^```",
+    r"(?:<!-- not run: ([^>]+) -->\n)?^```(sh|python)\n(.*?)^```",
     _text(page),
     re.M | re.S,
   )
@@ -140,7 +140,7 @@ _RUNNABLE = [
   page
   for page in _PAGES
   if page == "README.md" or page.startswith("docs/")
-  if not all(reason for reason, _ in _shell_blocks(page))
+  if not all(reason for reason, _, _ in _steps(page))
 ]
 # What the pages have trained for hours.
 _FEWER = {
@@ -187,6 +187,9 @@ def tiny_model(tmp_path_factory):
     window_options=WindowOptions(),
     vocabulary=load_pretrained("minilm_squad").vocabulary(None),
   ).save_to_preset(folder)
+  encoder = shutil.copytree(folder, folder.with_name("encoder"))
+  for name in ("span_config.json", "span_head.safetensors", "checksums.json"):
+    (encoder / name).unlink()
   return folder
 
 
@@ -231,7 +234,8 @@ def reader_folder(tmp_path, tiny_model):
 def _replaced(text, folder, tiny_model):
   """Commands with absolute paths in a folder, small models and few steps."""
   replacements = {
-    **dict.fromkeys(["minilm_squad", "all-minilm-l6-v2"], str(tiny_model)),
+    "minilm_squad": str(tiny_model),
+    "all-minilm-l6-v2": str(tiny_model.with_name("encoder")),
     **_FEWER,
     "/tmp/": f"{folder}/tmp/",
     "/models/": f"{folder}/models/",
@@ -245,7 +249,7 @@ def _replaced(text, folder, tiny_model):
 
 @pytest.mark.large
 @pytest.mark.parametrize("page", _RUNNABLE)
-def test_the_shell_blocks_run_in_their_order(
+def test_the_blocks_of_a_page_run_in_their_order(
   page, reader_folder, tmp_path, tiny_model, few_samples, monkeypatch
 ):
   monkeypatch.chdir(reader_folder)
@@ -259,10 +263,23 @@ def test_the_shell_blocks_run_in_their_order(
     shutil.rmtree(tmp_path / "tmp" / "mine" / "model")
     packaged = _ROOT / "bert_span" / "pretrained" / "minilm_squad"
     shutil.copytree(packaged, tmp_path / "tmp" / "mine" / "model")
-  for reason, block in _shell_blocks(page):
+  passage = (reader_folder / "passage.txt").read_text("utf-8")
+  names = {
+    "bert_span": bert_span,
+    "SpanExtractor": bert_span.SpanExtractor,
+    "DIR": "DIR",
+    "passage": passage,
+    "passages": [passage] * 2,
+    "question": "Who designed the lighthouse?",
+  }
+  for reason, language, block in _steps(page):
     if reason:
       continue
-    for statement, words in _statements(_replaced(block, tmp_path, tiny_model)):
+    code = _replaced(block, tmp_path, tiny_model)
+    if language == "python":
+      exec(code, names)
+      continue
+    for statement, words in _statements(code):
       if words[0] == "pip":
         continue  # The packages of all extras are installed for the tests.
       if words[:2] == ["python", "-m"]:
