@@ -30,8 +30,9 @@ _PROGRAMS = (
   "run_pretraining",
   "serve",
 )
-# The upper bounds are what modeling/keras_internals.py was checked with.
-_TENSORFLOW = ">=2.19,<2.22"
+# The upper bounds are what modeling/keras_internals.py was checked with, the
+# lower ones what make test-lowest passes with.
+_TENSORFLOW = ">=2.20,<2.22"
 # Parquet comes with it.
 _BEAM = "apache-beam>=2.70"
 
@@ -66,10 +67,10 @@ setuptools.setup(
   },
   install_requires=[
     "absl-py>=2.1",
-    "h5py>=3.7",
+    "h5py>=3.11",
     # tensorflow-datasets imports it and does not ask for it.
     "importlib_resources",
-    "keras>=3.6,<3.16",
+    "keras>=3.10,<3.16",
     # Today an alias that brings keras-hub of the same version.
     "keras-nlp>=0.20,<0.33",
     # Keras asks for it, too.
@@ -80,7 +81,7 @@ setuptools.setup(
     # Its custom ops need the TensorFlow of the same minor version.
     f"tensorflow-text{_TENSORFLOW}",
     "tqdm",
-    "urllib3>=2",
+    "urllib3>=2.0.2",
   ],
   extras_require={
     "beam": [_BEAM],

@@ -115,7 +115,9 @@ def call_with_retries(attempt, options):
       return attempt(min(options.timeout, max(end - time.monotonic(), 1e-3)))
     except ServerUnavailableError as error:
       longest_wait = min(longest_wait, options.longest_wait)
-      wait = max(random.uniform(0.0, longest_wait), error.retry_after)
+      # A number of any length, by urllib3 before it had a limit.
+      asked = min(error.retry_after, options.deadline)
+      wait = max(random.uniform(0.0, longest_wait), asked)
       is_late = time.monotonic() + wait >= end
       if attempts == options.max_attempts or is_late:
         raise ServerUnavailableError(
