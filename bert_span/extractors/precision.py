@@ -1,13 +1,16 @@
 """In which precision an encoder is fast on this machine."""
 
+import time
+
 import tensorflow as tf
 
 ENCODER_DTYPES = "float32", "bfloat16", "float16"
-# Linux' names of instructions for products of bfloat16. TensorFlow computes
-# them by other instructions, slowly, where a processor has none of these.
-_BFLOAT16_INSTRUCTIONS = {"avx512_bf16", "amx_bf16"}
-# The first generation of NVIDIA's GPUs that has them.
+# The first generation of NVIDIA's GPUs with instructions for bfloat16.
 _AMPERE = 8, 0
+# Of a processor they say too little: with AVX512_BF16 a product of this shape
+# takes an AMD EPYC half of float32's time, and an Intel Xeon without AMX twice.
+_PRODUCT = 512, 384, 1536  # rows, inputs, outputs
+_CLEARLY_LESS = 0.8
 
 
 def resolve_dtype(dtype):
@@ -15,13 +18,15 @@ def resolve_dtype(dtype):
 
   Args:
     dtype: one of ENCODER_DTYPES, which is returned; or "auto": bfloat16 on a
-      processor, a GPU or a TPU that has instructions for it, otherwise float32.
+      TPU, on a GPU that has instructions for it, and on a processor where a
+      product takes less than 0.8 of float32's time, which is measured;
+      otherwise float32.
 
   Raises:
     ValueError: dtype is another name.
   """
   if dtype == "auto":
-    return "bfloat16" if _has_bfloat16() else "float32"
+    return "bfloat16" if _is_bfloat16_fast() else "float32"
   if dtype not in ENCODER_DTYPES:
     raise ValueError(
       f"dtype must be auto or one of {', '.join(ENCODER_DTYPES)}. Received: "
@@ -30,25 +35,23 @@ def resolve_dtype(dtype):
   return dtype
 
 
-def processor_fields():
-  """Dict of the first processor's fields in /proc/cpuinfo; {} without Linux."""
-  fields = {}
-  try:
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-      for line in file:
-        key, _, value = line.partition(":")
-        fields.setdefault(key.strip(), value.strip())
-  except OSError:
-    pass
-  return fields
-
-
-def _has_bfloat16():
+def _is_bfloat16_fast():
   if tf.config.list_physical_devices("TPU"):
     return True
   gpus = tf.config.list_physical_devices("GPU")
   if gpus:
     details = map(tf.config.experimental.get_device_details, gpus)
     return all(d.get("compute_capability", (0,)) >= _AMPERE for d in details)
-  flags = processor_fields().get("flags", "").split()
-  return not _BFLOAT16_INSTRUCTIONS.isdisjoint(flags)
+  limit = _CLEARLY_LESS * _seconds_of_product("float32")
+  return _seconds_of_product("bfloat16") < limit
+
+
+def _seconds_of_product(dtype):
+  rows, inputs, outputs = _PRODUCT
+  a, b = tf.ones((rows, inputs), dtype), tf.ones((inputs, outputs), dtype)
+  seconds = []
+  for _ in range(6):
+    start = time.perf_counter()
+    tf.linalg.matmul(a, b)
+    seconds.append(time.perf_counter() - start)
+  return min(seconds)

@@ -56,8 +56,8 @@ class PresetModel(StringModel):
       verify: compare the files with the checksums they were saved with.
       dtype: of the encoder's weights and products: "float32"; "bfloat16" or
         "float16", for a model that answers and is not trained; or "auto",
-        bfloat16 where this machine has instructions for it. Softmax and head
-        compute in float32.
+        bfloat16 where this machine is faster with it, see `resolve_dtype`.
+        Softmax and head compute in float32.
       **options: single options that differ, such as max_seq_length=384.
 
     Returns:

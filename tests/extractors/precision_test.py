@@ -1,31 +1,23 @@
 """Which precision "auto" is, by what a machine says of itself."""
 
-import builtins
-import io
-
 import pytest
 import tensorflow as tf
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
+from bert_span.extractors import precision
 from bert_span.extractors.precision import resolve_dtype
 from bert_span.extractors.span_extractor import SpanExtractor
 
-_BFLOAT16 = "flags\t\t: fpu avx2 avx512_bf16\n"
+_FAST = {"float32": 0.002, "bfloat16": 0.001}
+_SLOW = {"float32": 0.001, "bfloat16": 0.002}
 
 
 @pytest.fixture
 def machine(monkeypatch):
-  """A function that sets /proc/cpuinfo and devices, as dicts of details."""
+  """A function that sets seconds of a product, and devices by their kind."""
 
-  def describe(cpuinfo, **devices):
-    def opened(path, *args, **options):
-      if path == "/proc/cpuinfo":
-        if cpuinfo is None:
-          raise FileNotFoundError(path)
-        return io.StringIO(cpuinfo)
-      return real_open(path, *args, **options)
-
-    monkeypatch.setattr(builtins, "open", opened)
+  def describe(seconds, **devices):
+    monkeypatch.setattr(precision, "_seconds_of_product", seconds.get)
     monkeypatch.setattr(
       tf.config, "list_physical_devices", lambda kind: devices.get(kind, [])
     )
@@ -33,37 +25,37 @@ def machine(monkeypatch):
       tf.config.experimental, "get_device_details", lambda device: device
     )
 
-  real_open = open
   return describe
 
 
 @pytest.mark.parametrize(
-  ("cpuinfo", "devices", "wanted"),
+  ("seconds", "devices", "wanted"),
   [
-    (_BFLOAT16, {}, "bfloat16"),
-    ("flags : fpu amx_bf16 amx_tile\n", {}, "bfloat16"),
-    ("flags : fpu avx2 avx512f\n", {}, "float32"),
-    ("Features : fp asimd bf16\n", {}, "float32"),
-    (None, {}, "float32"),
-    ("flags : fpu\n", {"TPU": [{}]}, "bfloat16"),
-    ("flags : fpu\n", {"GPU": [{"compute_capability": (9, 0)}]}, "bfloat16"),
-    # The encoder runs on the GPU, whatever the processor has.
-    (_BFLOAT16, {"GPU": [{"compute_capability": (7, 5)}]}, "float32"),
-    (_BFLOAT16, {"GPU": [{}]}, "float32"),
+    (_FAST, {}, "bfloat16"),
+    (_SLOW, {}, "float32"),
+    ({"float32": 0.001, "bfloat16": 0.0009}, {}, "float32"),
+    (_SLOW, {"TPU": [{}]}, "bfloat16"),
+    (_SLOW, {"GPU": [{"compute_capability": (9, 0)}]}, "bfloat16"),
+    # The encoder runs on the GPU, whatever the processor is good at.
+    (_FAST, {"GPU": [{"compute_capability": (7, 5)}]}, "float32"),
+    (_FAST, {"GPU": [{}]}, "float32"),
   ],
 )
-def test_auto_is_bfloat16_where_there_are_instructions(
-  cpuinfo, devices, wanted, machine
-):
-  machine(cpuinfo, **devices)
+def test_auto_is_bfloat16_where_it_is_faster(seconds, devices, wanted, machine):
+  machine(seconds, **devices)
   assert resolve_dtype("auto") == wanted
   assert resolve_dtype("float32") == "float32"
+
+
+def test_products_are_measured():
+  for dtype in _FAST:
+    assert 0 < precision._seconds_of_product(dtype) < 10
 
 
 def test_a_model_is_loaded_in_a_precision(machine, tmp_path):
   model = tiny_extractor()
   model.save_to_preset(tmp_path / "model")
-  machine(_BFLOAT16)
+  machine(_FAST)
   for dtype, loaded in {"auto": "bfloat16", "float16": "float16"}.items():
     cast = SpanExtractor.from_preset(tmp_path / "model", dtype=dtype)
     assert {v.dtype for v in cast.backbone.trainable_variables} == {loaded}
