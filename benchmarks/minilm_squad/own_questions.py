@@ -4,7 +4,7 @@ r"""Fine-tunes a model on a few questions of one kind, with several settings.
     --data=DIR --kind=amazon --kind=reddit
 
 DIR is the --output_dir of data.py. Of --kind, every second article of
-select_KIND.json is trained on, and all others are scored. Each setting starts
+PART_KIND.json is trained on, and all others are scored. Each setting starts
 from --model, once with each seed, which draws other questions; the mean of all
 runs is a row. One of five questions is unanswerable. Columns, in percent:
   EM, F1      of the scored questions
@@ -32,6 +32,9 @@ _DATA = flags.DEFINE_string(
 )
 _KINDS = flags.DEFINE_multi_string(
   "kind", ["amazon", "reddit"], "Kind of the questions; repeatable."
+)
+_PART = flags.DEFINE_enum(
+  "part", "select", ["select", "held_out"], "Part of the data: PART_KIND.json."
 )
 _QUESTIONS = count_flag("questions", 50, "Number of questions to train on.")
 _SCORED = count_flag("scored", 250, "Number of questions to score, of a kind.")
@@ -78,7 +81,7 @@ def _parts(kind):
   """Returns the examples to train on and those to score."""
   from bert_span import read_squad
 
-  path = os.path.join(_DATA.value, f"select_{kind}.json")
+  path = os.path.join(_DATA.value, f"{_PART.value}_{kind}.json")
   program.check(os.path.exists(path), f"--data: there is no {path}.")
   examples = read_squad(path).examples
   articles = {e.title: None for e in examples}
