@@ -348,6 +348,20 @@ def test_the_notebook_runs_and_shows_its_pictures(tmp_path, monkeypatch):
   assert saved == [len(cell.get("outputs", ())) > 0 for cell in notebook.cells]
 
 
+def test_a_command_is_recorded(tmp_path):
+  (tmp_path / "images").mkdir()
+  path = shutil.copy(_ROOT / "docs" / "record_terminal.py", tmp_path)
+  run = run_python(
+    path, "said", "echo", f"<1>\n{'long' * 40}\n{tmp_path.parent}/a"
+  )
+  assert run.returncode == 0, run.stderr
+  picture = ElementTree.parse(tmp_path / "images" / "said.svg")
+  texts = [e.text for e in picture.iter() if e.tag.endswith("}text")]
+  assert texts[1:] == ["<1>", ("long" * 40)[:92], "a"]
+  assert "@keyframes" in "".join(picture.getroot().itertext())
+  assert run_python(path, "said", "false").returncode == 1
+
+
 def test_every_picture_is_drawn_and_shown(tmp_path):
   (tmp_path / "docs" / "images").mkdir(parents=True)
   (tmp_path / "bert_span").symlink_to(_ROOT / "bert_span")
