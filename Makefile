@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PACKAGE := $(VENV)/package
 INSTALLED := $(VENV)/installed
 ENCODER := $(VENV)/encoder_installed
 OUTPUT := quickstart_output
@@ -30,9 +31,13 @@ TEST := $(BIN)/python -m pytest tests --ignore=tests/device -n auto \
   test-integrations test-install docs lint format clean
 
 # The virtual environment, again whenever the requirements change.
-$(INSTALLED): setup.py
+$(PACKAGE): setup.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip setuptools
+	$(BIN)/python -m pip install --quiet -e .
+	touch $@
+
+$(INSTALLED): $(PACKAGE)
 	$(BIN)/python -m pip install --quiet -e '.[tests]'
 	touch $@
 
@@ -44,7 +49,7 @@ $(ENCODER): $(INSTALLED)
 
 # The model in the box: asked, scored on the embedded sample, fine-tuned on it as
 # on one's own questions, scored again, exported.
-quickstart: $(INSTALLED)
+quickstart: $(PACKAGE)
 	for topic in $(TOPICS); do \
 	  $(BIN)/python -m bert_span.ask --model=$(MODEL) --n_best=1 \
 	    --context_file=$(SAMPLE)/passages/$$topic.txt \
