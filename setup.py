@@ -70,9 +70,9 @@ setuptools.setup(
     "h5py>=3.11",
     # tensorflow-datasets imports it and does not ask for it.
     "importlib_resources",
-    "keras>=3.10,<3.16",
+    "keras>=3.15,<3.16",
     # Today an alias that brings keras-hub of the same version.
-    "keras-nlp>=0.20,<0.33",
+    "keras-nlp>=0.32,<0.33",
     # Keras asks for it, too.
     "rich",
     "safetensors>=0.4.5",

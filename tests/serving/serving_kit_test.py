@@ -1,6 +1,7 @@
 """The files of export/serving and the commands of its page in docs/."""
 
 import base64
+import importlib.metadata
 import inspect
 import json
 import re
@@ -83,6 +84,8 @@ def test_commands_of_the_page_ask_with_names_that_exist(
   assert not request.model_spec.version_label
   assert request.inputs["question"].string_val == [b"Who made the clock?"]
   # The description of the messages, as grpcurl reads it.
+  if importlib.metadata.version("tensorflow-serving-api") < "2.21":
+    pytest.skip("protobuf 6 cannot load this tensorflow-serving-api's services")
   monkeypatch.chdir(tmp_path)
   exec(program, {})
   files = descriptor_pb2.FileDescriptorSet.FromString(
