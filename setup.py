@@ -78,8 +78,8 @@ setuptools.setup(
     "safetensors>=0.4.5",
     f"tensorflow{_TENSORFLOW}",
     "tensorflow-datasets>=4.9.7",
-    # Its custom ops need the TensorFlow of the same minor version; KerasHub asks
-    # for 2.20.1.
+    # Its custom ops need the TensorFlow of the same minor version; KerasHub
+    # asks for 2.20.1.
     "tensorflow-text>=2.20.1,<2.22",
     "tqdm",
     "urllib3>=2.0.2",
