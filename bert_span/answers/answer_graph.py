@@ -76,7 +76,8 @@ class AnswerGraph:
     is_read = answer_blank | (placed.columns["first_context_position"] > blank)
     rows = tf.cast(tf.where(is_read)[:, 0], tf.int32)
     parts = self._read_in_steps(placed, rows, max_windows, self._decoder.read)
-    columns = self._decoder.answers(contexts, parts)
+    with tf.name_scope("answers"):
+      columns = self._decoder.answers(contexts, parts)
     return {**columns, "question_truncated": placed.is_cut}
 
   # Traced when it is first called, once for batches of any size.
@@ -108,7 +109,8 @@ class AnswerGraph:
     # Else a session may fail at a gather before it checks this.
     with tf.control_dependencies([same_size]):
       questions = tf.identity(questions)
-    return self._preprocessor.place(questions, contexts)
+    with tf.name_scope("text"):
+      return self._preprocessor.place(questions, contexts)
 
   def _encode(self, input_ids, input_mask, segment_ids):
     inputs = {"token_ids": input_ids, "segment_ids": segment_ids}
@@ -172,6 +174,7 @@ class WindowSteps:
       (tf.constant(1), tf.constant(0), start),
       # One step's inner tables at a time: that is what bounds the memory.
       parallel_iterations=1,
+      name="windows",
     )
     parts = tf.nest.map_structure(lambda array: array.concat(), parts)
     for name, part in parts.items():
