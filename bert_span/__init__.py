@@ -9,7 +9,7 @@ import importlib
 
 from bert_span.keras_backend import ensure_tensorflow_backend
 
-__version__ = "1.0.0.dev0"
+__version__ = "1.0.0"
 
 # Modules of the names that need Keras, and of those that do not.
 _KERAS_NAMES = {

@@ -84,14 +84,13 @@ class InferenceEncoder(tf.Module):
     """
     batch, seq_length = tf.shape(mask)[0], tf.shape(mask)[-1]
     num_heads, head_size = self._weights[f"{name}/query/bias"].shape
-    axes = [0, 2, 1, 3]  # swaps seq_length and heads
     shape = [batch, seq_length, num_heads, head_size]
     values = hidden if values is None else values
     inputs = {"query": hidden, "key": hidden, "value": values}
     parts = (self.dense(f"{name}/{x}", rows) for x, rows in inputs.items())
     # each [batch, heads, seq_length, head_size]
     query, key, value = (
-      tf.transpose(tf.reshape(part, shape), axes) for part in parts
+      self.with_heads_swapped(tf.reshape(part, shape)) for part in parts
     )
     # Scaled before the product, which may overflow in float16 otherwise.
     scale = ((3 if scores_of else 1) * head_size) ** -0.5
@@ -100,9 +99,17 @@ class InferenceEncoder(tf.Module):
       scores += scores_of(name, query * scale, key * scale)
     weights = tf.nn.softmax(tf.cast(scores, tf.float32) + mask)
     heads = tf.matmul(tf.cast(weights, self._dtype), value)
-    heads = tf.transpose(heads, axes)
+    heads = self.with_heads_swapped(heads)
     rows = tf.reshape(heads, [-1, num_heads * head_size])  # [tokens, hidden]
     return self.dense(f"{name}/attention_output", rows)
+
+  def with_heads_swapped(self, table):
+    """Swaps the axes 1 and 2: the heads and seq_length, or back.
+
+    As integers: of floats, oneDNN prepares itself for each table anew.
+    """
+    integers = tf.bitcast(table, {2: tf.int16, 4: tf.int32}[table.dtype.size])
+    return tf.bitcast(tf.transpose(integers, [0, 2, 1, 3]), table.dtype)
 
   def dense(self, name, inputs):
     """[tokens, in] to [tokens, out]; heads and head_size count as one axis."""

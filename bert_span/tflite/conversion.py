@@ -35,8 +35,8 @@ def convert(extractor, options):
   Returns the bytes of the file, without metadata.
   """
   is_dynamic = options.quantization == "dynamic"
-  encoder = QuantizableEncoder(extractor.backbone) if is_dynamic else None
-  model = InferenceModel(extractor, encoder)
+  make_encoder = QuantizableEncoder if is_dynamic else PlainEncoder
+  model = InferenceModel(extractor, make_encoder(extractor.backbone))
   length = extractor.window_options.max_seq_length
   shape = [1, None if options.dynamic_length else length]
 
@@ -64,7 +64,14 @@ def convert(extractor, options):
     return tflite_file.with_signature_names(converter.convert())
 
 
-class QuantizableEncoder(InferenceEncoder):
+class PlainEncoder(InferenceEncoder):
+  """An encoder without casts of bits, which older runtimes do not have."""
+
+  def with_heads_swapped(self, table):
+    return tf.transpose(table, [0, 2, 1, 3])
+
+
+class QuantizableEncoder(PlainEncoder):
   """An encoder with rescaled weights, which lose little by 8-bit quantization.
 
   Quantization with one scale a matrix rounds weights to 1/127 of the largest
