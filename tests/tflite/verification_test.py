@@ -30,6 +30,7 @@ def test_a_verification_describes_the_file(tmp_path, file):
   assert verified["largest_difference"] < 1e-4
   assert verified["ops"]["FULLY_CONNECTED"] >= 6
   assert not [name for name in verified["ops"] if name.startswith("CUSTOM:")]
+  assert "BITCAST" not in verified["ops"]  # not in the Task Library's runtime
   assert verified["size_bytes"] > 10_000
   # At least the intermediate layer, float32 [32, 32], and its input.
   assert 4 * 32 * (32 + 16) <= verified["peak_arena_bytes"] < 1e6
