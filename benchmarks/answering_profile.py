@@ -13,7 +13,8 @@ signature `logits`, in turns; and by the profiler, for each part of the graph,
 its types of op that have at least 1 % of the part's time: how often one runs
 for a question, and its own milliseconds. Parts are `text` (tokens, places of
 windows), `windows` (their tables, what the decoder reads of them), `encoder`
-(with the head) and `answers` (the rest of the decoder).
+(with the head), `answers` (the rest of the decoder) and `other` (the served
+outputs).
 """
 
 import itertools
@@ -35,7 +36,7 @@ _DATA_FILE = data_file_flag()
 _QUESTIONS = count_flag("questions", 50, "Questions, one of each passage.")
 _ROUNDS = count_flag("rounds", 5, "Times that all are asked, without profiler.")
 _INPUTS = ("token_ids", "padding_mask", "segment_ids")
-_PARTS = ("text", "windows", "encoder", "answers")
+_PARTS = ("text", "windows", "encoder", "answers", "other")
 
 
 def main(argv):
