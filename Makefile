@@ -158,16 +158,23 @@ test-integrations: $(INTEGRATIONS)/installed
 	  $(INTEGRATIONS)/bin/python -m pytest tests/integrations_test.py \
 	  tests/pipelines_test.py tests/serving/kserve_test.py
 
-$(INTEGRATIONS)/installed: setup.py
+# They look for a package in the environment of the tests where they have none of
+# their own: another TensorFlow in each would take 2 GB. transformers 4.52 is the
+# last whose pipelines run in TensorFlow: PyTorch would bring 4 GB of CUDA. mlflow
+# calls uvicorn by name, so it needs its own.
+$(INTEGRATIONS)/installed: $(INSTALLED)
 	for folder in . transformers4 kserve; do \
 	  $(PYTHON) -m venv $(INTEGRATIONS)/$$folder || exit 1; \
+	  ls -d $(abspath $(VENV))/lib/python3*/site-packages \
+	    >$$(echo $(INTEGRATIONS)/$$folder/lib/python3*/site-packages)/tests.pth; \
 	done
-	$(INTEGRATIONS)/bin/python -m pip install --quiet -e '.[tests]' haystack-ai \
-	  mlflow fastapi httpx tf2onnx onnx onnxruntime
+	$(INTEGRATIONS)/bin/python -m pip install --quiet -e . haystack-ai mlflow \
+	  fastapi httpx tf2onnx onnx onnxruntime
+	$(INTEGRATIONS)/bin/python -m pip install --quiet --ignore-installed \
+	  --no-deps uvicorn
 	$(INTEGRATIONS)/transformers4/bin/python -m pip install --quiet \
-	  'transformers<5' torch
-	$(INTEGRATIONS)/kserve/bin/python -m pip install --quiet kserve tensorflow \
-	  tensorflow-text
+	  'transformers==4.52.*' tf-keras
+	$(INTEGRATIONS)/kserve/bin/python -m pip install --quiet kserve
 	touch $@
 
 # With the lowest versions that setup.py admits.

@@ -46,3 +46,4 @@ export_saved_model.py --model=squad/model --output=saved_model
 export_tflite.py --model=squad/model --output=model.tflite
 bert_span_conformance --checks=2 >conformance.txt
 install_and_ask --force-reinstall --no-deps dist/*.tar.gz
+rm -r venv # 3 GB
