@@ -30,11 +30,12 @@ const FIELDS = {
   "decoder.version_2_with_negative": BOOLEAN,
   "decoder.null_score_diff_threshold": NUMBER,
   "decoder.span_score": oneOf("logit_sum", "mean_probability"),
-  "decoder.temperature": [
-    "null or above 0", (value) => value === null || isNumber(value) && value > 0],
+  "decoder.temperature": ["null or from 0.001 to 1000",
+    (value) => value === null || isNumber(value) && value >= 0.001 && value <= 1000],
   // Files of earlier versions have none.
   "decoder.log_odds_shift": [
-    "a number", (value) => value === undefined || isNumber(value)],
+    "from -500 to 500",
+    (value) => value === undefined || isNumber(value) && Math.abs(value) <= 500],
   "tflite.max_length": integer(1, MAX_WINDOW),
   "tflite.model_bytes": integer(1),
   "tflite.model_sha256": ["a string", (value) => typeof value === "string"],

@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
     std::cerr << "bert_span: the CPU runs the model\n";
   }
   std::ifstream file(argv[2], std::ios::binary);
-  if (!file) {
+  file.peek();  // A folder can be opened, but not read.
+  if (!file.is_open() || file.bad()) {
     std::cerr << "bert_span: cannot read " << argv[2] << "\n";
     return 1;
   }

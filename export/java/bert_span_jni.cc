@@ -3,6 +3,8 @@
 #include <jni.h>
 
 #include <cstring>
+#include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,19 @@ bert_span_options Options(jint num_threads, jint accelerator) {
 
 bert_span_extractor* Extractor(jlong handle) {
   return reinterpret_cast<bert_span_extractor*>(handle);
+}
+
+// What a function returns, or an OutOfMemoryError: no C++ exception may reach
+// the JVM.
+template <typename Function>
+auto Guarded(JNIEnv* env, const Function& function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    const jclass error = env->FindClass("java/lang/OutOfMemoryError");
+    if (error != nullptr) env->ThrowNew(error, "bert_span");
+    return {};
+  }
 }
 
 std::string Text(JNIEnv* env, jbyteArray bytes) {
@@ -47,8 +62,10 @@ jbyteArray Bytes(JNIEnv* env, const char* text) {
 METHOD(jlong, open)(JNIEnv* env, jclass, jbyteArray path, jint num_threads,
                     jint accelerator) {
   const bert_span_options options = Options(num_threads, accelerator);
-  return reinterpret_cast<jlong>(
-      bert_span_open(Text(env, path).c_str(), &options));
+  return Guarded(env, [&] {
+    return reinterpret_cast<jlong>(
+        bert_span_open(Text(env, path).c_str(), &options));
+  });
 }
 
 METHOD(jlong, openBuffer)(JNIEnv* env, jclass, jobject file, jlong size,
@@ -61,42 +78,47 @@ METHOD(jlong, openBuffer)(JNIEnv* env, jclass, jobject file, jlong size,
 
 METHOD(jdoubleArray, ask)(JNIEnv* env, jclass, jlong handle,
                           jbyteArray question, jbyteArray context) {
-  const std::string question_text = Text(env, question);
-  const std::string context_text = Text(env, context);
-  const bert_span_answer* answer = bert_span_ask(
-      Extractor(handle), question_text.data(), question_text.size(),
-      context_text.data(), context_text.size(), nullptr, nullptr);
-  if (answer == nullptr) return nullptr;
-  std::vector<jdouble> values = {static_cast<jdouble>(answer->is_answerable),
-                                 answer->null_odds};
-  const auto add = [&values](const bert_span_span& span) {
-    values.insert(values.end(), {static_cast<jdouble>(span.utf16_start),
-                                 static_cast<jdouble>(span.utf16_end),
-                                 span.start_logit, span.end_logit, span.score,
-                                 span.probability});
-  };
-  add(answer->best);
-  for (size_t i = 0; i < answer->n_best_size; ++i) add(answer->n_best[i]);
-  bert_span_free_answer(answer);
-  const jsize size = static_cast<jsize>(values.size());
-  jdoubleArray array = env->NewDoubleArray(size);
-  if (array != nullptr) {
-    env->SetDoubleArrayRegion(array, 0, size, values.data());
-  }
-  return array;
+  return Guarded(env, [&]() -> jdoubleArray {
+    const std::string question_text = Text(env, question);
+    const std::string context_text = Text(env, context);
+    const std::unique_ptr<const bert_span_answer,
+                          void (*)(const bert_span_answer*)>
+        answer(bert_span_ask(Extractor(handle), question_text.data(),
+                             question_text.size(), context_text.data(),
+                             context_text.size(), nullptr, nullptr),
+               bert_span_free_answer);
+    if (answer == nullptr) return nullptr;
+    std::vector<jdouble> values = {static_cast<jdouble>(answer->is_answerable),
+                                   answer->null_odds};
+    const auto add = [&values](const bert_span_span& span) {
+      values.insert(values.end(), {static_cast<jdouble>(span.utf16_start),
+                                   static_cast<jdouble>(span.utf16_end),
+                                   span.start_logit, span.end_logit, span.score,
+                                   span.probability});
+    };
+    add(answer->best);
+    for (size_t i = 0; i < answer->n_best_size; ++i) add(answer->n_best[i]);
+    const jsize size = static_cast<jsize>(values.size());
+    const jdoubleArray array = env->NewDoubleArray(size);
+    if (array != nullptr) {
+      env->SetDoubleArrayRegion(array, 0, size, values.data());
+    }
+    return array;
+  });
 }
 
 METHOD(jbyteArray, steps)(JNIEnv* env, jclass, jlong handle,
                           jbyteArray question, jbyteArray context) {
-  const std::string question_text = Text(env, question);
-  const std::string context_text = Text(env, context);
-  char* json = bert_span_ask_json(
-      Extractor(handle), question_text.data(), question_text.size(),
-      context_text.data(), context_text.size(), 1);
-  if (json == nullptr) return nullptr;
-  jbyteArray bytes = Bytes(env, json);
-  bert_span_free_text(json);
-  return bytes;
+  return Guarded(env, [&]() -> jbyteArray {
+    const std::string question_text = Text(env, question);
+    const std::string context_text = Text(env, context);
+    const std::unique_ptr<char, void (*)(char*)> json(
+        bert_span_ask_json(Extractor(handle), question_text.data(),
+                           question_text.size(), context_text.data(),
+                           context_text.size(), 1),
+        bert_span_free_text);
+    return json == nullptr ? nullptr : Bytes(env, json.get());
+  });
 }
 
 METHOD(jint, runsOn)(JNIEnv*, jclass, jlong handle) {

@@ -116,6 +116,9 @@ def device_files(shared_data, tmp_path_factory):
   files = {"minilm": written("minilm", content, real)}
   content = tflite_content(tiny, TFLiteOptions())
   files["uncased"] = written("uncased", content)
+  # Windows have lengths of 32 to 128.
+  content = tflite_content(tiny, TFLiteOptions(dynamic_length=True))
+  files["dynamic"] = written("dynamic", content)
   for name, decoder in _DECODERS.items():
     content = with_files_of(
       files["uncased"].path,

@@ -37,5 +37,8 @@ int main(int argc, char** argv) {
   bert_span_close(extractor);
   if (bert_span_open("\xff" "missing", NULL) != NULL) return 1;
   puts(bert_span_error());
+  options.num_threads = 100000;
+  if (bert_span_open(argv[1], &options) != NULL) return 1;
+  puts(bert_span_error());
   return 0;
 }

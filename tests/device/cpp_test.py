@@ -132,7 +132,9 @@ def test_tokens_of_all_texts(name, rows, device_files, texts, token_rows):
   assert not [text for text, given, wanted in rows_of_text if given != wanted]
 
 
-@pytest.mark.parametrize("name", ["minilm", "uncased", "cased", "temperature"])
+@pytest.mark.parametrize(
+  "name", ["minilm", "uncased", "cased", "temperature", "dynamic"]
+)
 def test_answers(name, device_files, expected_answers, rows):
   file = device_files[name]
   answers = rows(file.path, "answers", _texts(file.examples))
@@ -194,7 +196,7 @@ def answer(build, tmp_path_factory):
   return run
 
 
-def test_the_program_answers_an_argument_and_every_line(answer):
+def test_the_program_answers_an_argument_and_every_line(answer, tmp_path):
   path, extractor = exported_tflite()
   wanted = extractor.answer(question=QUESTION, context=CONTEXT)
   one = answer(path, QUESTION)
@@ -202,7 +204,10 @@ def test_the_program_answers_an_argument_and_every_line(answer):
   many = answer(path, input=f"{QUESTION}\n\n{QUESTION}\n")
   first, _, third = many.stdout.splitlines(keepends=True)
   assert first == third == one.stdout
-  assert answer("missing.tflite", QUESTION).returncode == 1
+  for path in ("missing.tflite", tmp_path):
+    run = answer(path, QUESTION)
+    assert run.returncode == 1
+    assert run.stderr == f"bert_span: cannot read {path}\n"
 
 
 def test_damaged_files_are_refused_and_never_crash(answer, tmp_path):
@@ -383,11 +388,14 @@ def test_an_installed_library_answers_a_program_in_c(
     text=True,
     check=True,
   )
-  num_windows, text, stopped, missing = run.stdout.splitlines()
+  num_windows, text, stopped, missing, threads = run.stdout.splitlines()
   assert int(num_windows) > 0
   assert text == wanted.text
   assert stopped == "bert_span: the question was stopped"
   assert missing == "bert_span: cannot read \ufffdmissing"
+  assert threads == (
+    "bert_span: num_threads must be from 0 to 256. Received: 100000"
+  )
 
 
 def test_python_without_tensorflow(repository, cmake_build, tmp_path):
@@ -397,9 +405,9 @@ def test_python_without_tensorflow(repository, cmake_build, tmp_path):
   (tmp_path / "build/cpp").symlink_to(cmake_build())
   path, extractor = exported_tflite()
   shutil.copy(path, tmp_path / "qa.tflite")
-  script = tmp_path / "script.py"
+  script, context = tmp_path / "script.py", CONTEXT.replace(" ", "\ud800 ")
   script.write_text(
-    f"passage = {CONTEXT!r}\n{block}"
+    f"passage = {context!r}\n{block}"
     f"print(json.dumps(answer({QUESTION!r}, passage)))\n"
     "import sys\nassert 'tensorflow' not in sys.modules\n"
   )
@@ -409,9 +417,9 @@ def test_python_without_tensorflow(repository, cmake_build, tmp_path):
     capture_output=True,
     check=True,
   )
-  wanted = extractor.answer(question=QUESTION, context=CONTEXT)
+  wanted = extractor.answer(question=QUESTION, context=context)
   given = json.loads(run.stdout)
-  assert given["text"] == wanted.text
+  assert given["char_start"] == wanted.char_start
   assert given["score"] == pytest.approx(wanted.score, abs=1e-4)
 
 

@@ -23,12 +23,21 @@ def rows(repository, cmake_build, tmp_path_factory):
     pytest.skip("needs javac")
   home = pathlib.Path(shutil.which("javac")).resolve().parents[1]
   build = cmake_build("-DBERT_SPAN_JNI=ON", f"-DJAVA_HOME={home}")
+  installed = tmp_path_factory.mktemp("installed")
+  install = "cmake", "--install", build, "--prefix", installed
+  subprocess.run(install, check=True)
   classes = tmp_path_factory.mktemp("java")
   javac = "javac", "--release=11", "-Xlint:all,-try", "-Werror", "-d", classes
   sources = "export/java/bertspan/SpanExtractor.java", "tests/device/Rows.java"
   subprocess.run([*javac, *sources], cwd=repository, check=True)
   # -Xcheck:jni reports wrong calls of the JVM.
-  java = "java", "-Xcheck:jni", f"-Djava.library.path={build}", "-cp", classes
+  java = (
+    "java",
+    "-Xcheck:jni",
+    f"-Djava.library.path={installed / 'lib'}",
+    "-cp",
+    classes,
+  )
 
   def run(file, mode, examples):
     texts = [text for e in examples for text in (e.question, e.context)]
@@ -43,7 +52,7 @@ def rows(repository, cmake_build, tmp_path_factory):
   return run
 
 
-@pytest.mark.parametrize("name", ["uncased", "cased", "temperature"])
+@pytest.mark.parametrize("name", ["uncased", "cased", "temperature", "dynamic"])
 def test_answers(name, device_files, expected_answers, rows):
   file = device_files[name]
   done = rows(file.path, "answers", file.examples)

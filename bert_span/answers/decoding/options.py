@@ -40,12 +40,15 @@ class DecoderOptions(CheckedOptions):
     "Divisor of the logits for probabilities over all spans of the passage and "
     "no answer, which bert_span.calibrate fits; without it probabilities are "
     "run_squad's, over the n-best list.",
-    above=0.0,
+    minimum=0.001,
+    maximum=1000.0,
   )
   log_odds_shift: float = option(
     0.0,
     "With a temperature: what is added to the log-odds of each probability, "
     "which bert_span.calibrate fits as well.",
+    minimum=-500.0,
+    maximum=500.0,
   )
 
   @property

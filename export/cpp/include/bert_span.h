@@ -43,7 +43,7 @@ typedef enum bert_span_accelerator {
 
 /* Zeros are the defaults. */
 typedef struct bert_span_options {
-  int num_threads; /* Of the CPU; 0 for 1. */
+  int num_threads; /* Of the CPU, at most 256; 0 for 1. */
   /* Runs the model if it can run all of it; the CPU does otherwise. */
   bert_span_accelerator accelerator;
   /* Where LiteRT's libraries for accelerators are; NULL for beside LiteRT's. */

@@ -55,8 +55,11 @@ DecoderOptions::DecoderOptions(const JsonValues& config)
       config.Text("decoder.span_score") != "mean_probability") {
     throw config.Wrong("decoder.span_score", "logit_sum or mean_probability");
   }
-  if (!(temperature > 0)) {
-    throw config.Wrong("decoder.temperature", "null or above 0");
+  if (!(temperature >= 0.001 && temperature <= 1000)) {
+    throw config.Wrong("decoder.temperature", "null or from 0.001 to 1000");
+  }
+  if (!(std::abs(log_odds_shift) <= 500)) {
+    throw config.Wrong("decoder.log_odds_shift", "from -500 to 500");
   }
 }
 

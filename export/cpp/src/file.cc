@@ -139,7 +139,8 @@ std::string Sha256(std::string_view bytes) {
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error("cannot read " + path);
+  file.peek();  // A folder can be opened, but not read.
+  if (!file.is_open() || file.bad()) throw Error("cannot read " + path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -15,6 +15,8 @@ namespace {
 // [PAD] follows a window that is shorter than the longest.
 constexpr size_t kLengthMultiple = 32;
 constexpr int kCpu = 1, kGpu = 2, kNpu = 4;  // Bits of LiteRT.
+// LiteRT ends the process where the system has no more threads.
+constexpr int kMaxThreads = 256;
 
 void Check(LiteRtStatus status, const char* what) {
   if (status != 0) {
@@ -80,6 +82,10 @@ Runtime::Runtime(const File& file, const bert_span_options& options)
   constexpr int kDispatchFolder = 1, kLibraryFolder = 22, kAccelerators = 24,
                 kLogSeverity = 25;
   constexpr int kInteger = 2, kText = 8, kErrors = 3;
+  if (options.num_threads < 0 || options.num_threads > kMaxThreads) {
+    throw Error("num_threads must be from 0 to " + std::to_string(kMaxThreads) +
+                ". Received: " + std::to_string(options.num_threads));
+  }
   const std::string folder =
       options.library_folder ? options.library_folder : LiteRtFolder();
   const int wanted = options.accelerator == BERT_SPAN_GPU   ? kGpu
@@ -210,6 +216,7 @@ void Runtime::FindTensors() {
 }
 
 void Runtime::Resize(size_t length) {
+  length_ = 0;  // If this fails, the next window resizes again.
   const int shape[] = {1, static_cast<int>(length)};
   for (size_t i = 0; i < inputs_.size(); ++i) {
     Check(LiteRtCompiledModelResizeInputTensor(compiled_.get(), 0, i, shape, 2),
@@ -236,8 +243,11 @@ void Runtime::MakeBuffers(size_t length) {
                                                                      &memory),
           "choose a memory");
     buffers_.emplace_back(nullptr, LiteRtDestroyTensorBuffer);
+    // Of the longest window: LiteRT 2.3 takes no buffer that is smaller than
+    // those of an earlier length.
     Check(LiteRtCreateManagedTensorBuffer(environment_.get(), memory, &type,
-                                          4 * length, Out(buffers_.back())),
+                                          4 * max_length_,
+                                          Out(buffers_.back())),
           "make a buffer");
     return buffers_.back().get();
   };

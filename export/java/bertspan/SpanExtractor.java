@@ -76,6 +76,7 @@ public final class SpanExtractor implements AutoCloseable {
 
   /** Reads a file. Runs it on the CPU if the accelerator cannot run all of it; see runsOn. */
   public SpanExtractor(String path, int numThreads, Accelerator accelerator) throws IOException {
+    if (path.indexOf('\0') >= 0) throw new IOException("The path has a NUL: " + path);
     handle = opened(open(encoded(path), numThreads, accelerator.ordinal()));
   }
 
