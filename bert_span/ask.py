@@ -71,6 +71,11 @@ def run(argv):
 
   if ask.is_tflite(_MODEL.value):
     program.forbid([_DTYPE], "is fixed in a .tflite file")
+    if is_search:
+      raise ValueError(
+        "--context_glob needs a model directory: a .tflite file answers "
+        "questions about one passage, --context_file."
+      )
   else:
     options["dtype"] = _DTYPE.value
   several = len(_QUESTION.value or ()) != 1

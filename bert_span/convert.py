@@ -3,9 +3,9 @@ r"""Converts a trained model: from Hugging Face, or to it.
   python -m bert_span.convert --model=HF_DIR --output_dir=DIR
   python -m bert_span.convert --model=DIR --output_dir=HF_DIR --to=huggingface
 
-The model is a BERT, DistilBERT, ELECTRA or RoBERTa with a question-answering
-head. A model directory of this package keeps the flags of windows and answers,
-such as --version_2_with_negative, for all programs.
+The model has a question-answering head; docs/coming_from_transformers.md lists
+the architectures. A model directory of this package keeps the flags of windows
+and answers, such as --version_2_with_negative, for all programs.
 """
 
 from absl import flags

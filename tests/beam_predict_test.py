@@ -85,8 +85,8 @@ def test_dead_letters_end_with_status_1_if_asked_or_if_there_is_nothing_else(
   lines = questions.read_text().splitlines()
   questions.write_text("\n".join([*lines[:good], "{", "["]) + "\n")
   out = tmp_path / "out"
-  run = beam_predict(questions, out, *flags, start=run_here)
-  assert run.returncode == status
-  named = f"2 records are not answered, {good} are" in run.stderr
-  assert named == bool(status)
+  for _ in range(2):  # The second has nothing to do.
+    run = beam_predict(questions, out, *flags, start=run_here)
+    assert run.returncode == status
+    assert ("2 records are not answered" in run.stderr) == bool(status)
   assert list(out.glob("dead_letters-*.jsonl"))

@@ -105,7 +105,7 @@ def test_fastapi(recipe):
   client = pytest.importorskip("fastapi.testclient")
   app = recipe("fastapi")["app"]
   values = {"question": "Who came?", "context": "John Smith came."}
-  reply = client.TestClient(app).post("/answer", params=values)
+  reply = client.TestClient(app).post("/answer", json=values)
   assert reply.json()["text"] == "John Smith"
 
 

@@ -62,9 +62,14 @@ def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
   answer = extractor.answer(question="Who built the mill?", context=CONTEXT)
   assert answer.text == "Anna"
 
+  # As calibrate writes it.
+  config = read(tmp_path / "model/span_config.json")
+  config["decoder"]["temperature"] = 1.5
+  (tmp_path / "model/span_config.json").write_text(json.dumps(config))
   again = run_squad(squad_folder, tmp_path, *flags)
   assert "nothing to train" in again.stderr
   assert read(tmp_path / "predictions.json") == predictions
+  assert read(tmp_path / "model/span_config.json") == config
   cut = run_squad(
     squad_folder, tmp_path, "--do_predict", "--max_query_length=3"
   )

@@ -47,19 +47,22 @@ class AnswerShards:
 
   def done(self):
     """Returns the set of the numbers of the shards that are done."""
-    # No glob: the folder's name may have its characters.
-    if not tf.io.gfile.isdir(self.directory):
-      return set()
-    pattern = rf"answers-(\d{{5}})-of-{self.count:05d}\.{self.format}"
-    names = tf.io.gfile.listdir(self.directory)
-    matches = (re.fullmatch(pattern, name) for name in names)
-    return {int(match.group(1)) for match in matches if match}
+    return self._numbers("answers", self.format)
+
+  def num_dead_letters(self):
+    """Returns how many records of the shards that are done are not answered."""
+    total = 0
+    for shard in self.done() & self._numbers("dead_letters", "jsonl"):
+      with tf.io.gfile.GFile(
+        self._path("dead_letters", shard, "jsonl")
+      ) as file:
+        total += sum(1 for _ in file)
+    return total
 
   def write(self, shard, rows, dead_letters):
     """Writes rows of `answer_row` and `BadRecord`s; the shard is then done."""
     tf.io.gfile.makedirs(self.directory)
-    number = f"{shard:05d}"
-    letters = self._path("dead_letters", number, "jsonl")
+    letters = self._path("dead_letters", shard, "jsonl")
     letter_rows = [
       {
         "file": record.location.path,
@@ -75,14 +78,23 @@ class AnswerShards:
     elif tf.io.gfile.exists(letters):  # of an attempt that failed
       tf.io.gfile.remove(letters)
     # The last file, which says that the shard is done.
-    answers = self._path("answers", number, self.format)
+    answers = self._path("answers", shard, self.format)
     if self.format == "jsonl":
       write_lines(answers, map(json.dumps, rows))
     else:
       _write_parquet(answers, rows)
 
-  def _path(self, kind, number, ending):
-    name = f"{kind}-{number}-of-{self.count:05d}.{ending}"
+  def _numbers(self, kind, ending):
+    # No glob: the folder's name may have its characters.
+    if not tf.io.gfile.isdir(self.directory):
+      return set()
+    pattern = rf"{kind}-(\d{{5}})-of-{self.count:05d}\.{ending}"
+    names = tf.io.gfile.listdir(self.directory)
+    matches = (re.fullmatch(pattern, name) for name in names)
+    return {int(match.group(1)) for match in matches if match}
+
+  def _path(self, kind, shard, ending):
+    name = f"{kind}-{shard:05d}-of-{self.count:05d}.{ending}"
     return os.path.join(self.directory, name)
 
 

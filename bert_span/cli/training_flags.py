@@ -159,9 +159,12 @@ def check_run_flags(does_train, train_batch_size, best_metric, needs):
     raise ValueError(f"--eval_steps needs {needs}.")
 
 
-def report_unused_flags():
-  """Prints each given flag that has no effect here to standard error."""
-  unused = {"master": "here"}
+def report_unused_flags(unused=None):
+  """Prints each given flag that has no effect here to standard error.
+
+  `unused` has more of them, each with when it has none.
+  """
+  unused = {"master": "here", **(unused or {})}
   if not device_options().is_tpu:
     names = ("tpu_name", "tpu_zone", "gcp_project", "num_tpu_cores")
     unused |= dict.fromkeys(names, "without --use_tpu")

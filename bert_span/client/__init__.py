@@ -1,7 +1,21 @@
 """Asking a served model over REST or gRPC."""
 
 from bert_span.client.endpoint import Credentials
-from bert_span.client.retries import RetryOptions
+from bert_span.client.retries import (
+  RequestRefusedError,
+  RetryOptions,
+  ServerTimeoutError,
+  ServerUnavailableError,
+  ServingError,
+)
 from bert_span.client.span_client import SpanClient
 
-__all__ = ("Credentials", "RetryOptions", "SpanClient")
+__all__ = (
+  "Credentials",
+  "RequestRefusedError",
+  "RetryOptions",
+  "ServerTimeoutError",
+  "ServerUnavailableError",
+  "ServingError",
+  "SpanClient",
+)

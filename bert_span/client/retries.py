@@ -70,7 +70,7 @@ def serving_error(code, message, retry_after=0.0):
     return ServerUnavailableError(message, retry_after)
   if code == "DEADLINE_EXCEEDED":
     return ServerTimeoutError(message)
-  return RequestRefusedError(message)
+  return (RequestRefusedError if code in _REMEDIES else ServingError)(message)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -25,7 +25,9 @@ TEXT_SPECS = {
 
 
 def text_array(texts):
-  """Returns str, or UTF-8 bytes, as an array of bytes."""
+  """Returns a list of str, or of UTF-8 bytes, as an array of bytes."""
+  if isinstance(texts, str | bytes):
+    raise ValueError(f"Texts must be a list of str. Received: {texts!r:.80}.")
   encoded = []
   for i, text in enumerate(texts):
     if not isinstance(text, bytes):

@@ -135,12 +135,9 @@ class Extractor(PresetModel):
     super().__init__(inputs=inputs, outputs=outputs, **kwargs)
     self.backbone = backbone
     self.head = head
-    for layer in backbone.layers:
-      if layer.name == "pooled_dense":
-        layer.trainable = False
+    self.prepare_training()
     options_type = self.decoder_class.options_type
     self.decoder_options = decoder_options or options_type()
-    self.decoder_of(self.decoder_options)
     self.preprocessor = preprocessor
     # A head that still has them cannot answer.
     self._new_head = [np.array(w) for w in head.weights] if new_head else []
@@ -174,6 +171,24 @@ class Extractor(PresetModel):
     # Not tracked by Keras: it has no weights, and the graph's variables are the
     # model's own.
     object.__setattr__(self, "_preprocessor", preprocessor)
+    object.__setattr__(self, "_graph", None)
+
+  @property
+  def decoder_options(self):
+    return self._decoder_options
+
+  @decoder_options.setter
+  def decoder_options(self, options):
+    self.decoder_of(options)
+    object.__setattr__(self, "_decoder_options", options)
+    object.__setattr__(self, "_graph", None)
+    self.__dict__.pop("_decoder", None)
+
+  def prepare_training(self):
+    """Freezes the pooler, and has answers follow layers that got LoRA."""
+    for layer in self.backbone.layers:
+      if layer.name == "pooled_dense":
+        layer.trainable = False
     object.__setattr__(self, "_graph", None)
 
   @property
@@ -250,10 +265,7 @@ class Extractor(PresetModel):
 
   def make_graph(self, steps=None, on_windows=None):
     """The `AnswerGraph` with `StepOptions` and a callback of `WindowSteps`."""
-    if self.preprocessor is None:
-      raise ValueError(
-        "A model without a preprocessor takes no strings. Set preprocessor."
-      )
+    self.check_preprocessor()
     if self.has_new_head:
       raise ValueError(
         f"The {self.head_name} head is new, so its answers would be random. "

@@ -14,6 +14,7 @@ from bert_span.modeling.encoder import (
   encoder_config,
 )
 from bert_span.modeling.heads import assign_head
+from bert_span.modeling.keras_internals import sublayers
 from bert_span.options.fields import options_from_json
 from bert_span.presets import model_directory
 from bert_span.presets.encoder_source import EncoderSource
@@ -69,6 +70,8 @@ class PresetModel(StringModel):
       ValueError: there is no such model, it is damaged or has another head, or
         an option is unknown.
     """
+    if not preset:
+      raise ValueError("preset must name a model. Received: ''.")
     source, dtype = preset, resolve_dtype(dtype)
     if not isinstance(preset, EncoderSource):
       source = EncoderSource(preset=os.fspath(preset), verify=verify)
@@ -142,6 +145,7 @@ class PresetModel(StringModel):
     Raises:
       ValueError: the directory holds no model, or a weight exceeds float16.
     """
+    self.check_preprocessor()
     directory = os.fspath(directory)
     if not is_remote(directory):
       directory = os.path.realpath(directory)
@@ -165,7 +169,8 @@ class PresetModel(StringModel):
       keeps=model_directory.is_other_file,
     ) as unfinished:
       model_directory.save_backbone(self.backbone, unfinished, half_precision)
-      model_directory.save_head(self.head, unfinished)
+      if not self.has_new_head:
+        model_directory.save_head(self.head, unfinished)
       model_directory.save_tokenizer(
         unfinished,
         tokenizer.full_vocabulary,
@@ -196,6 +201,7 @@ class PresetModel(StringModel):
     from bert_span.serving import export as serving_export
     from bert_span.tflite import export as tflite_export
 
+    self.check_preprocessor()
     if format == "tf_saved_model":
       return serving_export.export_saved_model(self, path, **options)[0]
     if format != "litert":
@@ -206,6 +212,21 @@ class PresetModel(StringModel):
     tflite_export.export_tflite(self, path, options)
     return path
 
+  def check_preprocessor(self):
+    """Raises ValueError if there is none: strings are not understood."""
+    if self.preprocessor is None:
+      raise ValueError(
+        "A model without a preprocessor takes no strings. Set preprocessor."
+      )
+
+  def quantize(self, *args, **kwargs):
+    """Raises ValueError: only files for devices are quantized."""
+    raise ValueError(
+      'quantize is not supported. extractor.export("qa.tflite", '
+      'format="litert", quantization="dynamic") writes a file with weights of '
+      "8 bits."
+    )
+
   def get_config(self):
     preprocessor = self.preprocessor
     return {
@@ -213,6 +234,9 @@ class PresetModel(StringModel):
       "trainable": self.trainable,
       "encoder": dataclasses.asdict(encoder_config(self.backbone)),
       "dtype": self.backbone.dtype_policy.name,
+      "frozen_layers": [
+        layer.path for layer in sublayers(self.backbone) if not layer.trainable
+      ],
       "preprocessor": preprocessor
       and keras.saving.serialize_keras_object(preprocessor),
       "decoder_options": dataclasses.asdict(self.decoder_options),
@@ -226,8 +250,14 @@ class PresetModel(StringModel):
       and keras.saving.deserialize_keras_object(config[name], custom_objects)
       for name in ("preprocessor", "head")
     )
+    backbone = build_encoder(
+      EncoderConfig(**config["encoder"]), config["dtype"]
+    )
+    frozen = config.get("frozen_layers", ())  # Older files have none.
+    for layer in sublayers(backbone):  # The inner ones last.
+      layer.trainable = layer.path not in frozen
     return cls(
-      build_encoder(EncoderConfig(**config["encoder"]), config["dtype"]),
+      backbone,
       preprocessor,
       cls.decoder_class.options_type(**config["decoder_options"]),
       head,

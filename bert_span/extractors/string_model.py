@@ -10,7 +10,8 @@ class StringModel(keras.Model):
   """A model whose preprocessor makes windows of questions and passages.
 
   A subclass has the attribute `preprocessor`, a `SpanPreprocessor` or None, and
-  the method make_loss(), which returns the loss of each output.
+  the methods make_loss(), which returns the loss of each output, and
+  prepare_training(), which is called before a training.
   """
 
   def compile(self, optimizer="auto", loss="auto", jit_compile=False, **kwargs):
@@ -27,6 +28,7 @@ class StringModel(keras.Model):
       optimizer = keras.optimizers.Adam(5e-5)
     if loss == "auto":
       loss = self.make_loss()
+    self.prepare_training()
     super().compile(optimizer, loss=loss, jit_compile=jit_compile, **kwargs)
 
   def compile_from_config(self, config):
@@ -145,6 +147,12 @@ class StringModel(keras.Model):
       data = data, self.preprocessor.label_tensors(y)
       if sample_weight is not None:
         data = *data, tf.constant(sample_weight, tf.float32)
+    sizes = {part.shape[0] for part in tf.nest.flatten(data)}
+    if len(sizes) > 1:
+      raise ValueError(
+        "x, y and sample_weight must have as many questions, passages, answers "
+        f"and weights. Received: {', '.join(map(str, sorted(sizes)))}."
+      )
     dataset = tf.data.Dataset.from_tensor_slices(data)
     if shuffle:
       dataset = dataset.shuffle(max(len(dataset), 1))

@@ -77,13 +77,16 @@ def answer_files(
       f"{answering:.1f} s of answering on all workers together, after "
       f"{loading:.1f} s of loading models: {rate:.2f} questions/s a worker."
     )
-    dead, answered = totals["dead_letters"], totals["questions_written"]
-    is_answered = answered or totals["records_done_before"]
-    if dead and (options.strict or not is_answered):
-      raise ValueError(
-        f"{dead:,} records are not answered, {answered:,} are. The files "
-        f"{output_dir}/dead_letters-* have each with the reason."
-      )
+  dead = answers.num_dead_letters()  # of earlier calls, too
+  is_answered = True
+  if totals is not None:
+    done_before = totals["records_done_before"] + totals["dead_letters"] - dead
+    is_answered = totals["questions_written"] + done_before > 0
+  if dead and (options.strict or not is_answered):
+    raise ValueError(
+      f"{dead:,} records are not answered. The files "
+      f"{output_dir}/dead_letters-* have each with the reason."
+    )
   if missing:
     raise RuntimeError(
       f"{missing} shards are not in {output_dir}. Give the same command again."

@@ -37,6 +37,16 @@ class InferenceEncoder(tf.Module):
       for weight in backbone.weights
       if not weight.path.startswith("pooled_dense")
     }
+    # Of layers with LoRA: what is added to their kernels, as (scale, A, B).
+    self._adapters = {
+      f"{layer.path.removeprefix(embeddings)}/kernel": (
+        layer.lora_alpha / layer.lora_rank,
+        layer.lora_kernel_a.value,
+        layer.lora_kernel_b.value,
+      )
+      for layer in sublayers(backbone)
+      if getattr(layer, "lora_enabled", False)
+    }
     self._dtype = backbone.compute_dtype
     self._num_layers = backbone.num_layers
     self._epsilons = {
@@ -136,7 +146,11 @@ class InferenceEncoder(tf.Module):
     return tf.cast(tf.gather(table, ids), self._dtype)
 
   def weight(self, name):
-    return tf.cast(self._weights[name], self._dtype)
+    weight = self._weights[name]
+    if name in self._adapters:
+      scale, a, b = self._adapters[name]
+      weight = weight + scale * tf.matmul(a, b)
+    return tf.cast(weight, self._dtype)
 
 
 class InferenceModel(tf.Module):

@@ -63,6 +63,10 @@ _PACKED_SIZE = 2**22
 
 def save_backbone(backbone, directory, half_precision=False):
   """Writes an encoder of `build_encoder` into a local directory."""
+  if backbone.variable_dtype == "bfloat16":  # HDF5 has no such numbers.
+    raise ValueError(
+      'A model in bfloat16 is not saved. Load it with dtype="float32".'
+    )
   os.makedirs(directory, exist_ok=True)
   # The HDF5 library crashes the process where the disk is full.
   size = sum(4 * math.prod(weight.shape) for weight in backbone.weights)

@@ -89,9 +89,10 @@ class QuantizableEncoder(PlainEncoder):
   def __init__(self, backbone):
     super().__init__(backbone)
     self._steps, self._step = {}, {}
-    for name, weight in list(self._weights.items()):
+    for name in list(self._weights):
       if name.endswith("/kernel"):
         bias = self._weights[name.replace("/kernel", "/bias")]
+        weight = self.weight(name)  # with its adapter
         matrix = weight.numpy().reshape(-1, np.size(bias))  # [in, out]
         self._rescale(name, matrix, axis=0)
     name = "token_embedding/embeddings"

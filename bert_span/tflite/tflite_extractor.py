@@ -1,6 +1,7 @@
 """Answers of TFLite files, run by LiteRT or by TensorFlow."""
 
 import importlib.util
+import threading
 import warnings
 
 import numpy as np
@@ -141,6 +142,8 @@ class TFLiteSpanExtractor:
 class TFLiteRunner:
   """Computes the logits of windows, one at a time, by a file of `convert`.
 
+  Threads that share it wait for each other.
+
   `max_length` is the longest window, in WordPieces, if the length is dynamic.
   """
 
@@ -150,6 +153,7 @@ class TFLiteRunner:
     length = int(ids["shape_signature"][1])
     self.is_dynamic = length == -1
     self.max_length = max_length if self.is_dynamic else length
+    self._lock = threading.Lock()
 
   def __call__(self, input_ids, input_mask, segment_ids):
     """The logits by name, float32 [seq_length, ..], of int32 [seq_length]."""
@@ -161,7 +165,8 @@ class TFLiteRunner:
     padded = np.zeros([len(INPUT_NAMES), 1, length], np.int32)
     padded[:, 0, :seq_length] = input_ids, input_mask, segment_ids
     # The runtime plans its memory again only if the length has changed.
-    logits = self.signature(**dict(zip(INPUT_NAMES, padded, strict=True)))
+    with self._lock:
+      logits = self.signature(**dict(zip(INPUT_NAMES, padded, strict=True)))
     return {name: values[0, :seq_length] for name, values in logits.items()}
 
 

@@ -55,7 +55,7 @@ def choose_strategy(options, num_gpus):
     raise ValueError(
       f"--distribution={name}, but the environment variable TF_CONFIG names "
       f"{workers} workers. It is for --distribution={MULTI_WORKER} only (see "
-      "BUILD.md)."
+      "docs/devices_and_clusters.md)."
     )
   return name
 

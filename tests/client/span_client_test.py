@@ -10,9 +10,13 @@ import pytest
 from model_server import ModelServer, client_of, output_row, running, span_row
 from programs import run_python
 
-from bert_span.client import retries
+from bert_span.client import (
+  RequestRefusedError,
+  RetryOptions,
+  ServingError,
+  retries,
+)
 from bert_span.client.endpoint import Credentials
-from bert_span.client.retries import RequestRefusedError, RetryOptions
 from bert_span.client.span_client import SpanClient
 
 
@@ -206,7 +210,7 @@ def test_a_server_that_does_not_read_ends_with_the_timeout():
     (302, {"Location": "//b"}, RequestRefusedError, "'//b'"),
     (403, {}, RequestRefusedError, "bearer_token"),
     (413, {}, RequestRefusedError, "batch_size"),
-    (500, {}, RequestRefusedError, "log"),
+    (500, {}, ServingError, "log"),
     (504, {}, retries.ServerTimeoutError, "--rest_api_timeout_in_ms"),
   ],
 )

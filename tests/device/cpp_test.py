@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import io
 import json
+import operator
 import os
 import pathlib
 import random
@@ -161,6 +162,9 @@ def test_port_vectors_of_the_exporter(
   vectors = run(path, "vectors", _texts(examples))
   for given, wanted in zip(vectors, expected, strict=True):
     question, context = wanted.pop("question"), wanted.pop("context")
+    if processor == "aarch64_rows":  # Rounding orders spans of equal scores.
+      for each in (given, wanted):
+        each["answer"]["n_best"].sort(key=operator.itemgetter("text"))
     assert_equal(given, wanted, question, context)
 
 

@@ -141,14 +141,17 @@ def test_saved_models_answer_alike_in_a_fresh_process(tmp_path):
   assert not trained & {id(w) for w in loaded.backbone.pooled_dense.weights}
 
 
-def test_a_model_of_prepared_windows_is_keras_own():
+def test_a_model_of_prepared_windows_is_keras_own(tmp_path):
   extractor = tiny_extractor()
   inputs, labels = extractor.preprocessor(_X, _Y)
   extractor.compile(optimizer=BertAdamW(1e-2))
   expected = extractor.evaluate(_X, _Y, verbose=0)
   extractor.preprocessor = None
   assert extractor.evaluate(inputs, labels, verbose=0) == expected
-  with pytest.raises(ValueError, match="preprocessor"):
+  for method in (extractor.save_to_preset, extractor.export):
+    with pytest.raises(ValueError, match="Set preprocessor"):
+      method(tmp_path / "model")
+  with pytest.raises(ValueError, match="Set preprocessor"):
     extractor.answer(QUESTION, CONTEXT)
 
 
@@ -162,9 +165,56 @@ def test_what_fit_cannot_take_is_refused():
   dataset = tf.data.Dataset.from_tensors((_X, _Y))
   with pytest.raises(ValueError, match="y and sample_weight must be None"):
     extractor.fit(dataset, sample_weight=[1.0, 2.0, 3.0])
+  with pytest.raises(ValueError, match="list of str"):
+    extractor.predict({"question": QUESTION, "context": CONTEXT})
+  with pytest.raises(ValueError, match=r"weights. Received: 2, 3\."):
+    extractor.fit(_X, _Y, sample_weight=[1.0, 2.0])
+  with pytest.raises(ValueError, match="export"):
+    extractor.quantize("int8")
   wrong = {"answer_text": ["Anna"] * 3, "answer_start": [22, 22, 23]}
   with pytest.raises(Exception, match="char_start 23"):
     extractor.fit(_X, wrong, verbose=0)
+
+
+def test_answers_follow_adapters_of_lora():
+  extractor = tiny_extractor()
+  with eagerly():
+    extractor.answer(QUESTION, CONTEXT)
+    extractor.backbone.enable_lora(4)
+    extractor.head.trainable = False
+    extractor.compile(optimizer=BertAdamW(0.05))
+  before = extractor.predict(_X, verbose=0)["start_logits"]
+  extractor.fit(_X, _Y, epochs=5, verbose=0)
+  logits = extractor.predict(_X, verbose=0)["start_logits"]
+  assert np.abs(logits - before).max() > 1e-2
+  examples = [
+    SquadExample("q", *texts) for texts in zip(*_X.values(), strict=True)
+  ]
+  (windows,) = extractor.window_logits(examples)
+  is_token = windows.windows["input_mask"] > 0
+  np.testing.assert_allclose(
+    windows.logits["start_logits"][is_token],
+    logits[:, : is_token.shape[1]][is_token],
+    atol=1e-4,
+  )
+
+
+def test_a_saved_model_knows_its_frozen_layers_and_its_optimizer(tmp_path):
+  extractor = tiny_extractor()
+  extractor.backbone.trainable = False
+  extractor.backbone.transformer_layers[-1].trainable = True
+  extractor.compile(optimizer=BertAdamW(1e-3))
+  extractor.fit(_X, _Y, verbose=0)
+  extractor.save(tmp_path / "qa.keras")
+  loaded = keras.saving.load_model(tmp_path / "qa.keras")
+  names = [weight.path for weight in extractor.trainable_weights]
+  assert [weight.path for weight in loaded.trainable_weights] == names
+  assert int(loaded.optimizer.iterations) == 1
+  # The pooler, on which no logit depends, stays frozen.
+  loaded.backbone.trainable = True
+  loaded.compile(optimizer=BertAdamW(1e-3))
+  pooler = {id(weight) for weight in loaded.backbone.pooled_dense.weights}
+  assert not pooler & {id(weight) for weight in loaded.trainable_weights}
 
 
 _STEPS = 6

@@ -99,3 +99,17 @@ def test_half_precision_is_the_backbones(precision, policy, dropout, sizes):
   rates = {"dropout": dropout, "attention_dropout": dropout}
   backbone = _encoder(policy.format(precision), **rates, **sizes)
   _assert_equal(backbone, _TOLERANCE[precision])
+
+
+@pytest.mark.parametrize("architecture", ["bert", "mobilebert", "deberta-v2"])
+def test_adapters_of_lora_are_added(architecture):
+  sizes = {"mobilebert": _MOBILEBERT, "deberta-v2": {"position_buckets": 8}}
+  backbone = _encoder(
+    **{"architecture": architecture, **sizes.get(architecture, {})}
+  )
+  backbone.enable_lora(2)
+  adapters = [w for w in backbone.weights if "lora" in w.path]
+  assert adapters
+  for weight in adapters:
+    weight.assign(keras.random.normal(weight.shape, stddev=0.3, seed=1))
+  _assert_equal(backbone)

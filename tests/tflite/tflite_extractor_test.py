@@ -3,6 +3,7 @@
 import pathlib
 import random
 import zipfile
+from concurrent import futures
 
 import pytest
 from exported_tflite import (
@@ -177,3 +178,12 @@ def test_packed_files_are_refused_unless_they_are_stored_and_small(tmp_path):
       archive.writestr("span_config.json", bytes(size))
     with pytest.raises(ValueError, match=r"bomb\.tflite: span_config\.json"):
       TFLiteSpanExtractor(path)
+
+
+def test_threads_share_an_extractor():
+  extractor = opened_tflite(dynamic_length=True, kind=BioExtractor)
+  passages = [f"{CONTEXT} {passage}" for passage in _PASSAGES] * 10
+  expected = [extractor.answer(QUESTION, passage) for passage in passages]
+  with futures.ThreadPoolExecutor(4) as pool:
+    given = pool.map(lambda text: extractor.answer(QUESTION, text), passages)
+    assert list(given) == expected
