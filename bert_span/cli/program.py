@@ -83,6 +83,7 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
       print(f"FATAL Flags parsing error: {error}\n{remedy}", file=sys.stderr)
       sys.exit(1)
 
+  _open_missing_streams()
   module = main.__module__
   if module != "__main__":
     # Lets --help describe a program that an installed command has started.
@@ -106,10 +107,24 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
     if not isinstance(error, BrokenPipeError):  # `| head` has stopped reading.
       print(f"Standard output: {error}", file=sys.stderr)
       sys.exit(1)
+  except KeyboardInterrupt:
+    sys.excepthook = lambda *_: None  # No traceback; Python ends by SIGINT.
+    raise
   except Preempted as ended:
     # The machine is about to go, and TensorFlow takes seconds to unload.
     sys.stderr.flush()
     os._exit(ended.code)
+
+
+def _open_missing_streams():
+  """Opens the null device for each standard stream that is closed (<&-, >&-).
+
+  Python gives it the lowest free descriptor, that of the stream: a file of the
+  program must not get it.
+  """
+  for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    if getattr(sys, name) is None:
+      setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 def _known_words(argv):
@@ -163,7 +178,7 @@ def _stderr_kept_back():
     os.dup2(kept.fileno(), 2)
     try:
       yield
-    except BaseException:
+    except (Exception, SystemExit):  # Not after Ctrl-C.
       kept.seek(0)
       with os.fdopen(os.dup(stderr), "wb") as shown:
         shutil.copyfileobj(kept, shown)

@@ -16,6 +16,7 @@ import sys
 from bert_span.options.messages import shortened
 from bert_span.squad.example import SquadExample
 from bert_span.squad.findings import Finding, FindingKind
+from bert_span.squad.flat_rows import is_flat
 from bert_span.squad.multispanqa import is_multispanqa
 from bert_span.squad.reader import (
   check_question,
@@ -134,8 +135,8 @@ def _duplicate_questions(linted):
 def repair_squad_file(linted, output_file, log_file):
   """Writes a repaired copy of a `LintedFile` and a log; returns the changes.
 
-  ValueError if the file is in MultiSpanQA's format, or if it or another
-  file than such a copy would be replaced.
+  ValueError if the file is in MultiSpanQA's format or run_qa.py's, or if it or
+  another file than such a copy would be replaced.
   """
   for path in (output_file, log_file):
     if os.path.realpath(path) == os.path.realpath(linted.path):
@@ -172,8 +173,9 @@ def repair_squad_text(text, findings):
     return len(integers) - 1
 
   top = json.loads(text.removeprefix("\ufeff"), parse_int=ordinal)
-  if is_multispanqa(top):
-    raise ValueError("MultiSpanQA's format is not repaired. Omit --fix.")
+  if is_flat(top) or is_multispanqa(top):
+    owner = "run_qa.py" if is_flat(top) else "MultiSpanQA"
+    raise ValueError(f"{owner}'s format is not repaired. Omit --fix.")
   changes, replacements = [], {}
   for finding in findings:
     if finding.repair is None:

@@ -101,13 +101,16 @@ def guarded(app, host):
 
   async def check(request, call_next):
     address = request.headers.get("host", "")
-    name = urllib.parse.urlsplit(f"//{address}").hostname
     origin = request.headers.get("origin")
     fault = ""
-    if host in _LOCAL_NAMES and name not in _LOCAL_NAMES:
-      fault = f"Host must be one of {', '.join(_LOCAL_NAMES)}."
-    elif origin and urllib.parse.urlsplit(origin).netloc != address:
-      fault = f"Origin must be http://{address}; pages elsewhere cannot ask."
+    try:
+      name = urllib.parse.urlsplit(f"//{address}").hostname
+      if host in _LOCAL_NAMES and name not in _LOCAL_NAMES:
+        fault = f"Host must be one of {', '.join(_LOCAL_NAMES)}."
+      elif origin and urllib.parse.urlsplit(origin).netloc != address:
+        fault = f"Origin must be http://{address}; pages elsewhere cannot ask."
+    except ValueError as error:
+      fault = f"Host and Origin must be addresses: {error}."
     if fault:
       return JSONResponse({"error": fault}, 403)
     return await call_next(request)
@@ -154,9 +157,7 @@ def model_app(served, preprocessor, options, steps):
       log_line("A client left before its request was whole.")
       raise HTTPException(400, "The body is not whole.") from None
     except (ValueError, RecursionError, tf.errors.InvalidArgumentError) as e:
-      # The lines after the first of TensorFlow's name places in its code.
-      message = getattr(e, "message", str(e)).split("\n")[0]
-      raise HTTPException(400, message) from None
+      raise HTTPException(400, _error_line(e)) from None
     finally:  # nobody waits any longer
       is_stopped.set()
     return JSONResponse(reply)
@@ -253,6 +254,21 @@ async def _examples(request):
       }
     )
   return JSONResponse(examples)
+
+
+def _error_line(error):
+  """The line of an error that says what is wrong.
+
+  TensorFlow's has lines on places in the code before it and after it:
+
+      Graph execution error:
+      ...
+      indices[0,0] = 99999 is not in [0, 24)
+           [[{{node Gather}}]] [Op:__inference_logits_608]
+  """
+  message = getattr(error, "message", str(error))
+  before, _, place = message.partition("\n\t [[")
+  return before.split("\n")[-1 if place else 0]
 
 
 def _check_model(request, name):

@@ -159,6 +159,35 @@ def test_a_reader_that_stops_is_no_error_and_a_full_disk_is_one_line(script):
     assert len(run.stderr.splitlines()) == bool(error)
 
 
+def test_closed_streams_are_those_of_the_null_device(script):
+  path = script("""
+    import os, sys
+    assert all(os.fstat(descriptor) for descriptor in range(3))
+    assert not sys.stdin.read()
+    print("answer")
+    print("note", file=sys.stderr)
+  """)
+  for closed, output, errors in (
+    ("<&-", "answer\n", "note\n"),
+    (">&-", "", "note\n"),
+    ("2>&-", "answer\n", ""),
+    ("<&- >&- 2>&-", "", ""),
+  ):
+    command = f"{sys.executable} {path} </dev/null {closed}"
+    run = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (0, output, errors)
+
+
+def test_ctrl_c_ends_a_program_by_its_signal_and_without_a_traceback(script):
+  path = script("""
+    atexit.register(print, "cleaned")
+    raise KeyboardInterrupt
+  """)
+  run = run_python(path)
+  assert (run.returncode, run.stderr) == (-signal.SIGINT, "")
+  assert run.stdout == "cleaned\n"
+
+
 def test_a_preempted_program_ends_at_once(script):
   path = script("""
     from bert_span.training.callbacks import Preempted
@@ -178,25 +207,25 @@ def test_sigterm_acts_as_before_once_an_export_has_returned(run_main, name):
   assert signal.getsignal(signal.SIGTERM) is before
 
 
-@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("raised", [None, SystemExit, KeyboardInterrupt])
 def test_notes_of_the_import_are_kept_back_unless_it_fails(
-  monkeypatch, capfd, fails
+  monkeypatch, capfd, raised
 ):
   def import_keras():
     os.write(2, b"a note of a library")
     assert sys.modules["matplotlib"] is None  # Importing it would fail.
-    if fails:
-      raise SystemExit
+    if raised:
+      raise raised
 
   for name in ("keras", "matplotlib"):
     monkeypatch.delitem(sys.modules, name, raising=False)
   monkeypatch.setattr(program, "ensure_tensorflow_backend", import_keras)
   monkeypatch.setattr(program.gc, "freeze", lambda: None)
-  with pytest.raises(SystemExit) if fails else contextlib.nullcontext():
+  with pytest.raises(raised) if raised else contextlib.nullcontext():
     program.import_tensorflow()
   sys.stderr.write("after")
   assert "matplotlib" not in sys.modules
-  shown = "a note of a library" if fails else ""
+  shown = "a note of a library" if raised is SystemExit else ""
   assert capfd.readouterr().err == f"{shown}after"
 
 

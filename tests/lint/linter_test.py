@@ -209,9 +209,12 @@ def test_what_is_not_repaired_is_refused(repair, tmp_path):
     with pytest.raises(ValueError, match=r"a\.json is the input"):
       repair(_TEXT, *names)
     assert (tmp_path / "a.json").read_text() == _TEXT
-  record = {"id": 7, "question": ["who"], "context": ["Ada"], "label": ["B"]}
-  with pytest.raises(ValueError, match=r"a\.json.*--fix"):
-    repair(json.dumps({"data": [record]}))
+  multi = {"id": 7, "question": ["who"], "context": ["Ada"], "label": ["B"]}
+  answers = {"text": ["Ada"], "answer_start": [3]}
+  flat = {"id": "7", "question": "who", "context": "Ada", "answers": answers}
+  for record, named in ((multi, "MultiSpanQA"), (flat, "run_qa.py")):
+    with pytest.raises(ValueError, match=rf"a\.json.*{named}.*--fix"):
+      repair(json.dumps({"data": [record]}))
 
 
 @st.composite

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import itertools
 import json
+import re
 import signal
 import socket
 import threading
@@ -106,7 +107,6 @@ def test_every_signature_is_described_and_status_is_available(port):
     (_PREDICT, {"instances": [], "inputs": {}}, 400),
     (_PREDICT, {"signature_name": "x", "instances": [{}]}, 400),
     *((_PREDICT, _logits(value), 400) for value in (1.5, True, 2**31, [])),
-    (_PREDICT, _logits(10**6), 400),  # beyond the vocabulary
     (_PREDICT, {"signature_name": "logits", "inputs": _columns([1])}, 400),
     (_PREDICT, {"signature_name": "logits", "inputs": _columns([[]])}, 400),
     (
@@ -128,6 +128,24 @@ def test_a_wrong_request_gets_one_error(port, path, body, status):
   assert ".py" not in reply["error"]
 
 
+@pytest.mark.parametrize(
+  ("ids", "segment", "named"),
+  [
+    ([10**6], 0, r"= 1000000 is not in \[0, "),
+    ([-1], 0, r"= -1 is not in \[0, "),
+    ([3], 7, r"= 7 is not in \[0, 2\)"),
+    ([3] * 100, 0, "shapes: .*100"),  # positions
+  ],
+)
+def test_ids_that_the_model_lacks_are_named(port, ids, segment, named):
+  row = {"input_ids": ids, "input_mask": [1] * len(ids)}
+  row["segment_ids"] = [segment] * len(ids)
+  body = {"signature_name": "logits", "instances": [row]}
+  status, reply = _request(port, _PREDICT, body)
+  assert status == 400
+  assert re.search(named, reply["error"]) and "\n" not in reply["error"]
+
+
 def test_inputs_of_too_many_numbers_are_refused():
   body = {"signature_name": "logits", "inputs": _columns([[1] * 40_000])}
   with running_app(_app()) as port:
@@ -146,11 +164,15 @@ def test_pages_of_other_sites_are_refused():
       ({"Origin": "http://example.org"}, 403),
       ({"Origin": "null"}, 403),
       ({"Host": f"example.org:{port}"}, 403),
+      ({"Origin": "http://["}, 403),  # malformed
+      ({"Host": "[::1"}, 403),
     ):
       connection = http.client.HTTPConnection("127.0.0.1", port)
       with contextlib.closing(connection):
         connection.request("GET", "/healthz", headers=headers)
-        assert connection.getresponse().status == expected
+        response = connection.getresponse()
+        assert response.status == expected
+        assert ("error" in json.loads(response.read())) == (expected == 403)
 
 
 def test_silent_connections_are_closed(monkeypatch):

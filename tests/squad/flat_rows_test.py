@@ -31,6 +31,14 @@ def test_rows_are_questions_with_their_answers(tmp_path):
   assert second.is_impossible and not second.answers
 
 
+def test_rows_without_answers_have_no_labels(tmp_path):
+  row = {key: value for key, value in _ROW.items() if key != "answers"}
+  first, second = _read(tmp_path, row, {**_ROW, "id": "b"}).examples
+  assert (first.context, first.answers) == (_ROW["context"], ())
+  assert not first.is_impossible
+  assert second.answers == (AnswerSpan("Anna", 0),)
+
+
 @pytest.mark.parametrize(
   "answers",
   [

@@ -64,6 +64,8 @@ def test_an_i_behind_an_o_begins_a_span():
 def test_what_is_wrong_is_one_clear_error(tmp_path):
   for replaced, message in (
     ({"context": "['cut"}, r"multi\.json: 2 errors:\n.*'context'"),
+    # Flat rows have no labels.
+    ({"context": "Ada met Babbage ."}, r"multi\.json: 2 errors:\n.*'context'"),
     ({"label": ["B", "I"]}, r"multi\.json.*2 labels for the 5 tokens"),
     ({"label": ["B", "X", "O", "O", "O"]}, r"multi\.json.*'X'"),
     ({"id": None}, r"multi\.json.*'id' is missing"),
