@@ -19,7 +19,8 @@ from bert_span.data.window_batches import (
   text_array,
   text_tensor,
 )
-from bert_span.squad.example import NOT_LOCATED, check_located
+from bert_span.squad.example import NOT_LOCATED, AnswerSpan, check_located
+from bert_span.squad.rules import examples_to_learn, with_answer_to_learn
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
 from bert_span.text.options import WindowOptions
 from bert_span.text.sentencepiece_model import SentencePieces
@@ -143,20 +144,21 @@ class SpanPreprocessor(keras.layers.Layer):
     )
 
   def arrays_of(self, examples):
-    """Returns x and y of `SquadExample`s, for `Extractor.fit`."""
+    """Returns x and y of `SquadExample`s, for `Extractor.fit`.
+
+    Questions that run_squad would not train on are skipped and logged: those
+    without an answer in the passage that are not is_impossible.
+    """
+    examples = examples_to_learn(examples, self.every_annotator)
     return example_arrays(examples), self.label_arrays(examples)
 
   def label_arrays(self, examples):
-    """Returns y of `SquadExample`s: the first answer of each, if it has one."""
-    answers = [
-      (example.answers[0].text, example.answers[0].char_start)
-      if example.answers and not example.is_impossible
-      else ("", NOT_LOCATED)
-      for example in examples
-    ]
+    """Returns y of `SquadExample`s: the first answer in the passage of each."""
+    none = AnswerSpan("", NOT_LOCATED)
+    answers = [(*with_answer_to_learn(e).answers, none)[0] for e in examples]
     return {
-      "answer_text": text_array(text for text, _ in answers),
-      "answer_start": np.array([start for _, start in answers], np.int32),
+      "answer_text": text_array(answer.text for answer in answers),
+      "answer_start": np.array([a.char_start for a in answers], np.int32),
     }
 
   def label_tensors(self, y):
@@ -181,7 +183,7 @@ class SpanPreprocessor(keras.layers.Layer):
     for i, (text, start, ids, passage) in enumerate(
       zip(texts, starts, answer_ids, passages, strict=True)
     ):
-      if start < 0:
+      if start == NOT_LOCATED:
         continue
       context, text = contexts[i].decode("utf-8"), text.decode("utf-8")
       check_located(context, text, start, f"question {i} of the batch")

@@ -18,6 +18,7 @@ from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.encoder import check_precision
 from bert_span.squad.example import NOT_LOCATED, check_located
+from bert_span.squad.rules import examples_to_learn
 from bert_span.storage.log import log_line
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
@@ -37,8 +38,10 @@ def fine_tune(
 
   Args:
     extractor: `SpanExtractor` or `BioExtractor`.
-    examples: sequence of `SquadExample`. A span head learns the first answer
-      of each, none where `is_impossible`; a B/I/O head all annotators'.
+    examples: `SquadExample`s, or the `SquadFile` of them. A span head learns
+      the first answer of each that is in the passage, none where
+      `is_impossible`; a B/I/O head all annotators'. Questions without an answer
+      to learn are skipped and logged, as run_squad does.
     options: `FineTuningOptions`; None takes run_squad's defaults.
     output_dir: folder of checkpoints and event files, where a later call
       with the same arguments resumes; None keeps none.
@@ -52,13 +55,18 @@ def fine_tune(
     ValueError: the examples, options or teachers do not fit the model.
   """
   options = options or FineTuningOptions()
-  _check_places(examples, extractor.preprocessor.every_annotator)
+  examples = _checked_examples(extractor, examples, bool(teachers))
   training_set = training_set_of(extractor, examples, options, bool(teachers))
   with tempfile.TemporaryDirectory() as temporary:
     folder = temporary if output_dir is None else output_dir
     with locked_folder(folder):
       return train_on(
-        extractor, training_set, options, folder, teachers=teachers
+        extractor,
+        training_set,
+        options,
+        folder,
+        teachers=teachers,
+        saves_checkpoints=output_dir is not None,
       )
 
 
@@ -96,6 +104,7 @@ def training_batches(extractor, examples, options):
   [batch], or for tag_logits float32 [batch, seq_length, 3]. An extractor whose
   preprocessor is None fits them, see docs/fine_tuning.md, "In Python".
   """
+  examples = _checked_examples(extractor, examples)
   training_set = training_set_of(extractor, examples, options)
   batches = batches_of(extractor, training_set, options).dataset(first_step=0)
   return batches.map(extractor.preprocessor.inputs_and_labels)
@@ -124,11 +133,13 @@ def train_on(
   fingerprint=None,
   strategy=None,
   teachers=None,
+  saves_checkpoints=True,
 ):
   """Trains an extractor on its `LabelledWindows`, in a locked folder.
 
   `fingerprint` has further JSON values that must not change within the run. For
-  callbacks and strategy see `Trainer`. Returns the steps made by this call.
+  callbacks, strategy and saves_checkpoints see `Trainer`. Returns the steps
+  made by this call.
   """
   # What decides the batches and the loss; the trainer adds the rest.
   fingerprint = {
@@ -190,6 +201,7 @@ def train_on(
     fingerprint=fingerprint,
     callbacks=callbacks,
     strategy=strategy,
+    saves_checkpoints=saves_checkpoints,
     unsummed_embeddings=[table] if options.clip_by_unsummed_embeddings else [],
     # The pooler has no gradient, but checkpoints have its slots.
     variables=[
@@ -201,10 +213,17 @@ def train_on(
   return trainer.train(batches.dataset)
 
 
-def _check_places(examples, every_annotator):
-  """Refuses answers to learn that are not at their place in the passage."""
+def _checked_examples(extractor, examples, has_teachers=False):
+  """`examples_to_learn`; refuses answers that are not at their place."""
+  if extractor.preprocessor is None:
+    raise ValueError(
+      "An extractor without a preprocessor cannot make windows of examples. "
+      "Set extractor.preprocessor first."
+    )
+  every_annotator = extractor.preprocessor.every_annotator
+  examples = examples_to_learn(examples, every_annotator, has_teachers)
   for example in examples:
-    learned = () if example.is_impossible else example.answers[:1]
+    learned = example.answers
     if every_annotator:
       # Labels leave out the spans that a reader could not locate.
       spans = itertools.chain(*example.annotators)
@@ -212,3 +231,4 @@ def _check_places(examples, every_annotator):
     for answer in learned:
       place = f"question {example.qas_id}"
       check_located(example.context, answer.text, answer.char_start, place)
+  return examples

@@ -1,10 +1,13 @@
 """Chooses the questions that run_squad would train on and predict."""
 
 import dataclasses
+import itertools
+from collections.abc import Iterable
 
 from bert_span.squad.example import NOT_LOCATED, SquadExample
 from bert_span.squad.findings import FindingKind
 from bert_span.squad.reader import SquadFile
+from bert_span.storage.log import log_line
 
 
 def training_examples(
@@ -42,8 +45,36 @@ def training_examples(
     )
   else:
     _report_all_answerable(squad_file)
+  return _learnable(squad_file, every_annotator, keep_unlabelled)
+
+
+def examples_to_learn(
+  examples: SquadFile | Iterable[SquadExample],
+  every_annotator: bool = False,
+  keep_unlabelled: bool = False,
+) -> list[SquadExample]:
+  """`training_examples` for Python code, where no flag must fit the examples.
+
+  Logs how many questions are skipped and why. ValueError if there is no
+  example, or all are skipped.
+  """
+  squad_file = examples
+  if not isinstance(examples, SquadFile):
+    squad_file = SquadFile("examples", tuple(examples), version_2=False)
+  if not squad_file.examples:
+    raise ValueError(
+      "There are no examples to train on: examples is empty. Give at least one "
+      "SquadExample."
+    )
+  kept = _learnable(squad_file, every_annotator, keep_unlabelled)
+  log_line(*squad_file.report.lines())
+  return kept
+
+
+def _learnable(squad_file, every_annotator, keep_unlabelled):
+  """The questions of a `SquadFile` that `training_examples` keeps."""
   kept = []
-  for example in examples:
+  for example in squad_file.examples:
     is_teachable = example.is_unlabelled and example.context.strip()
     if not (keep_unlabelled and is_teachable):
       reason = _reason_to_skip(example, every_annotator)
@@ -58,8 +89,8 @@ def training_examples(
   if not kept:
     reasons = "".join(f"\n  {line}" for line in squad_file.report.lines())
     raise ValueError(
-      f"{path}: none of its {len(examples)} questions can be trained on:"
-      f"{reasons}"
+      f"{squad_file.path}: none of its {len(squad_file.examples)} questions "
+      f"can be trained on:{reasons}"
     )
   return kept
 
@@ -79,9 +110,14 @@ def prediction_examples(
 
 def with_answer_to_learn(example: SquadExample) -> SquadExample:
   """The example with the one answer that training uses, or none."""
-  located = [a for a in example.answers if a.char_start != NOT_LOCATED]
+  located = [a for a in _answers(example) if a.char_start != NOT_LOCATED]
   answers = () if example.is_impossible else tuple(located[:1])
   return dataclasses.replace(example, answers=answers)
+
+
+def _answers(example):
+  """The answers; without any, all spans of annotators, as in a SquadFile."""
+  return example.answers or tuple(itertools.chain(*example.annotations))
 
 
 def _report_all_answerable(squad_file):
@@ -96,8 +132,8 @@ def _reason_to_skip(example, every_annotator):
   # An annotator without an answer teaches that there is none.
   if example.is_impossible or (every_annotator and () in example.annotations):
     return None
-  if not example.answers:
+  if not _answers(example):
     return FindingKind.NO_ANSWER
-  if all(a.char_start == NOT_LOCATED for a in example.answers):
+  if all(a.char_start == NOT_LOCATED for a in _answers(example)):
     return FindingKind.NO_LOCATED_ANSWER
   return None

@@ -48,6 +48,7 @@ class Trainer:
   callbacks: Sequence = ()  # of `Callback`, called in this order between steps
   # The one in whose scope model and optimizer were made; None for one device.
   strategy: tf.distribute.Strategy | None = None
+  saves_checkpoints: bool = True  # else a stopped run begins anew
   unsummed_embeddings: Sequence = ()  # see `TrainStep`
   # Those to train, in the order of the optimizer's slots; by default the
   # model's trainable variables.
@@ -161,7 +162,8 @@ class Trainer:
           progress.report(writes_event=is_time(step, report_steps))
         if self._call_back(step):
           stop_reasons = self._stop_reasons()
-        if is_time(step, options.save_checkpoints_steps) or stop_reasons:
+        is_saved = is_time(step, options.save_checkpoints_steps) or stop_reasons
+        if self.saves_checkpoints and is_saved:
           log_line(f"Saved {self._checkpoints.save()}")
     return stop_reasons
 

@@ -54,20 +54,24 @@ class BertAdamW(keras.optimizers.AdamW):
 
   Args:
     learning_rate: float or keras LearningRateSchedule, per update.
-    weight_decay: share of a weight that is subtracted at rate 1, in [0, 1).
+    weight_decay: share of a weight that is subtracted at rate 1, in [0, 1);
+      None is 0.
     beta_1, beta_2: decay of the means of gradients and of their squares, per
       update, in [0, 1).
     epsilon: added to the root of v; positive.
     bias_correction: whether to correct the bias of m and v.
     layer_decay: factor of the learning rate from a layer to the one below it,
       in (0, 1].
-    **kwargs: for keras.optimizers.AdamW, such as name.
+    **kwargs: for keras.optimizers.AdamW, such as name; not amsgrad=True.
 
   Raises:
-    ValueError: an argument is out of its range.
+    ValueError: an argument is out of its range, or amsgrad is True.
 
   Source: google-research/bert, optimization.py, AdamWeightDecayOptimizer.
   """
+
+  # Whether `apply` sums gradients over replicas, as keras.Model.fit needs it.
+  sums_gradients = True
 
   def __init__(
     self,
@@ -80,6 +84,12 @@ class BertAdamW(keras.optimizers.AdamW):
     layer_decay=1.0,
     **kwargs,
   ):
+    weight_decay = weight_decay or 0.0
+    if kwargs.get("amsgrad"):
+      raise ValueError(
+        "amsgrad=True is not supported by BertAdamW. Leave it out, or take "
+        "keras.optimizers.AdamW."
+      )
     for name, value, is_inside, allowed in (
       ("weight_decay", weight_decay, 0.0 <= weight_decay < 1.0, "[0, 1)"),
       ("beta_1", beta_1, 0.0 <= beta_1 < 1.0, "[0, 1)"),
@@ -138,7 +148,8 @@ class BertAdamW(keras.optimizers.AdamW):
     )
 
   def _all_reduce_sum_gradients(self, grads_and_vars):
-    """Does nothing: the training loop has summed them over the devices."""
+    if self.sums_gradients:
+      return super()._all_reduce_sum_gradients(grads_and_vars)
     return grads_and_vars
 
   def get_config(self):

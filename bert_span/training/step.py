@@ -71,6 +71,7 @@ class TrainStep:
   loss_scale: LossScale | None = None
 
   def __post_init__(self):
+    self.optimizer.sums_gradients = False  # `gradients` does, see BertAdamW.
     self._function = tf.function(
       self._micro_batch_sums,
       jit_compile=self.jit_compile or None,

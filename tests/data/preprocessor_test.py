@@ -72,6 +72,27 @@ def test_byte_pairs_have_two_separators_and_labels_of_their_characters():
     SpanPreprocessor(BYTE_PAIRS, options=WindowOptions(5, 1, 1))
 
 
+def test_arrays_have_the_answers_that_are_in_the_passage_and_skip_the_rest(
+  preprocessor, capsys
+):
+  lost, smith = AnswerSpan("Ben", -1), AnswerSpan("Smith", 5)
+  context = "John Smith came."
+  examples = [
+    SquadExample("late", "who", context, (lost, smith)),
+    SquadExample("lost", "who", context, (lost,)),
+    SquadExample("unlabelled", "who", context),
+    SquadExample("no", "came", context, (smith,), is_impossible=True),
+  ]
+  x, y = preprocessor.arrays_of(examples)
+  assert x["question"].tolist() == [b"who", b"came"]
+  assert y["answer_text"].tolist() == [b"Smith", b""]
+  assert y["answer_start"].tolist() == [5, -1]
+  for position in preprocessor(x, y)[1].values():
+    assert position.numpy().tolist() == [4, 0]
+  err = capsys.readouterr().err
+  assert "'lost'" in err and "'unlabelled'" in err and "'no'" not in err
+
+
 def test_a_preprocessor_makes_the_inputs_and_labels_of_a_model(preprocessor):
   x = {"question": ["who", "came?"], "context": ["John Smith came. a a", "a"]}
   y = {"answer_text": ["Smith", ""], "answer_start": [5, -1]}
@@ -89,8 +110,9 @@ def test_a_preprocessor_makes_the_inputs_and_labels_of_a_model(preprocessor):
   ((_, in_graph),) = batches.map(preprocessor)
   for name, values in labels.items():
     np.testing.assert_array_equal(in_graph[name], values)
-  wrong = {"answer_text": ["Smith", ""], "answer_start": [6, -1]}
-  with pytest.raises(
-    (ValueError, tf.errors.InvalidArgumentError), match="char_start 6"
-  ):
-    preprocessor(x, wrong)
+  for start in (6, -2):
+    wrong = {"answer_text": ["Smith", ""], "answer_start": [start, -1]}
+    with pytest.raises(
+      (ValueError, tf.errors.InvalidArgumentError), match=f"char_start {start}"
+    ):
+      preprocessor(x, wrong)

@@ -5,7 +5,11 @@ import pytest
 from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.findings import SEVERITIES, FindingKind, ReadReport
 from bert_span.squad.reader import make_squad_file
-from bert_span.squad.rules import prediction_examples, training_examples
+from bert_span.squad.rules import (
+  examples_to_learn,
+  prediction_examples,
+  training_examples,
+)
 
 _YES, _NO, _LOST = (
   AnswerSpan("yes", 0),
@@ -63,6 +67,40 @@ def test_questions_without_an_answer_are_skipped_and_counted_once(
   with pytest.raises(ValueError, match=r"t\.json: none of its 1") as caught:
     training_examples(_file(useless), False)
   assert kind.fact in str(caught.value)
+
+
+def test_examples_without_a_file_are_chosen_alike_and_the_skipped_logged(
+  capsys,
+):
+  squad_file = _file(
+    *(_example("lost", (_LOST,)), _example("none", ())),
+    *(_example("late", (_LOST, _NO)), _example("no", (), is_impossible=True)),
+    version_2=True,
+  )
+  expected = training_examples(squad_file, True)
+  assert [e.qas_id for e in expected] == ["late", "no"]
+  assert examples_to_learn(iter(squad_file.examples)) == expected
+  lost, none, several = capsys.readouterr().err.splitlines()
+  for line, qas_id in ((lost, "lost"), (none, "none"), (several, "late")):
+    assert line.startswith("1 question: ") and f"'{qas_id}'" in line
+  # Of a file its name is logged, too.
+  assert examples_to_learn(squad_file) == expected
+  assert "t.json: article 'T', question 'lost'" in capsys.readouterr().err
+  with pytest.raises(ValueError, match="no examples"):
+    examples_to_learn([])
+  with pytest.raises(ValueError, match="question 'lost'"):
+    examples_to_learn(squad_file.examples[:1])
+
+
+def test_annotations_are_answers_of_an_example_that_no_file_gave():
+  example = _example("q", (), annotations=((_LOST, _NO), (_YES,)))
+  lost = _example("lost", (), annotations=((AnswerSpan("maybe", -1),),))
+  assert examples_to_learn([example, lost], every_annotator=True) == [example]
+  (kept,) = examples_to_learn(_file(example).examples)
+  assert kept.answers == (_NO,)
+  located = _example("q", (), annotations=((_NO,), (_YES,)))
+  (kept,) = examples_to_learn([located, lost])
+  assert kept.answers == (_NO,)
 
 
 def test_unanswerable_questions_need_the_flag_to_train():

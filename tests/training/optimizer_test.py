@@ -87,6 +87,15 @@ def test_layer_decay_lowers_the_rate_and_weight_decay_layer_by_layer():
   np.testing.assert_allclose(np.ravel(variables), expected, rtol=1e-6)
 
 
+def test_no_weight_decay_is_none_or_0_and_remains_so_in_a_copy():
+  for decay in (None, 0.0):
+    config = BertAdamW(0.5, weight_decay=decay).get_config()
+    assert (config["weight_decay"], config["amsgrad"]) == (0.0, False)
+    kernel = make_variable("dense/kernel", [2.0])
+    BertAdamW.from_config(config).apply([tf.zeros([1])], [kernel])
+    assert kernel.numpy() == [2.0]
+
+
 def test_an_argument_out_of_range_is_named():
   for name, value in (
     *(("weight_decay", -0.1), ("beta_1", 1.0), ("beta_2", 1.5)),
@@ -94,6 +103,8 @@ def test_an_argument_out_of_range_is_named():
   ):
     with pytest.raises(ValueError, match=f"{name}={value}"):
       BertAdamW(0.1, **{name: value})
+  with pytest.raises(ValueError, match="amsgrad=True"):
+    BertAdamW(0.1, amsgrad=True)
   for arguments, name in (
     *(((float("nan"), 10, 1), "learning_rate"), ((1e-3, 0), "num_train_steps")),
     *(((-1e-3, 10), "learning_rate"), ((1e-3, 10, -1), "num_warmup_steps")),

@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from programs import succeeds
-from span_runs import LENGTH, LOSS_FN, STEPS, Run, max_difference
+from span_runs import (
+  LENGTH,
+  LOSS_FN,
+  STEPS,
+  Run,
+  compared_weights,
+  max_difference,
+)
+from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
+from bert_span import BertAdamW
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.training.checkpoints import random_states
 from bert_span.training.options import (
@@ -94,8 +103,27 @@ def dropout_and_overflow(folder, unused_one, two):
   assert_same_copies(run.model)
 
 
+def keras_fit(unused_folder, one, two):
+  """Keras' own fit, where the optimizer sums the gradients."""
+  x = {"question": [QUESTION, "When?"], "context": [CONTEXT] * 2}
+  y = {"answer_text": ["Anna", "1895"], "answer_start": [22, 30]}
+  weights = []
+  for strategy in (one, two):
+    with strategy.scope():
+      extractor = tiny_extractor(dropout=0.0, attention_dropout=0.0)
+      before = compared_weights(extractor)
+      extractor.compile(optimizer=BertAdamW(1e-2))
+    extractor.fit(x=x, y=y, batch_size=2, epochs=3, verbose=0)
+    weights.append(compared_weights(extractor))
+  assert max_difference(*weights) < 1e-5
+  assert max_difference(before, weights[1]) > 0.01
+  assert_same_copies(extractor)
+
+
 @pytest.mark.large
-@pytest.mark.parametrize("check", [even, uneven, dropout_and_overflow])
+@pytest.mark.parametrize(
+  "check", [even, uneven, dropout_and_overflow, keras_fit]
+)
 def test_two_parts_of_a_cpu_train_as_the_whole(check, tmp_path):
   """In another process: TensorFlow divides a CPU only before it begins."""
   succeeds(__file__, check.__name__, tmp_path)
