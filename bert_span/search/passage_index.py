@@ -61,8 +61,11 @@ class PassageIndex:
       return
     if self._size >= _MANY_TEXTS:
       log_line(f"Indexing {self._size:,} passages ...")
+    words_of_texts = list(map(words, texts))
+    if not any(words_of_texts):
+      raise ValueError("The passages have no word to find them by.")
     self._index = bm25s.BM25()
-    self._index.index(list(map(words, texts)), show_progress=False)
+    self._index.index(words_of_texts, show_progress=False)
     if directory:
       with unfinished_directory(directory) as unfinished:
         self._index.save(unfinished, show_progress=False)

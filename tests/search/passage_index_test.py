@@ -22,6 +22,8 @@ def test_passages_with_more_words_of_the_question_come_first():
   # Those without a word of it are not found.
   assert index.search("bridge", 3) == [0]
   assert index.search("zebra", 3) == []
+  with pytest.raises(ValueError, match="no word"):
+    PassageIndex(["", " ."])
 
 
 def test_a_stored_index_is_read_while_its_texts_are_the_same(
