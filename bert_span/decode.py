@@ -52,6 +52,7 @@ def run(argv):
     )
   kind = model_flags.find_extractor_class(saved)
   model_flags.check_no_span(kind)
+  model_flags.forbid_flags_of_other_heads(kind)
   from bert_span.jobs import decode
 
   decode.decode_logits(

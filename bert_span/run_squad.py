@@ -54,10 +54,6 @@ def run(argv):
   steps = read_flags(SquadRunOptions)
   window_options = read_flags(WindowOptions)
   fine_tuning_options = _checked_options(steps)
-  unused = {}
-  if not flags.FLAGS.version_2_with_negative:
-    unused["null_score_diff_threshold"] = "without --version_2_with_negative"
-  training_flags.report_unused_flags(unused)
   program.import_tensorflow()
   saved = {}  # Of the model that predicts.
   trained = os.path.join(_OUTPUT_DIR.value, "model")
@@ -65,6 +61,14 @@ def run(argv):
     saved = model_flags.saved_config(trained, _ENCODER.preset.value)
   kind = model_flags.find_extractor_class({} if _HEAD.present else saved)
   model_flags.check_no_span(kind)
+  unused = {
+    holder.name: f"without --head={name}"
+    for name, holders in model_flags.flags_of_other_heads(kind).items()
+    for holder in holders
+  }
+  if not flags.FLAGS.version_2_with_negative:
+    unused["null_score_diff_threshold"] = "without --version_2_with_negative"
+  training_flags.report_unused_flags(unused)
   selection = training_flags.selection_options(_BEST_METRIC.value)
   metrics = ("f1", "exact_match", *kind.development_metrics)
   if selection and selection.best_metric not in metrics:
@@ -72,8 +76,8 @@ def run(argv):
       f"--best_metric={selection.best_metric} is not a metric of a "
       f"{kind.head_name} head: choose one of {', '.join(metrics)}."
     )
-  # A run that has ended is not trained again: its model keeps what was fitted.
-  fitted = _calibration(saved or model_flags.saved_config(trained))
+  # That of the model of a run that has ended.
+  fitted = _calibration(model_flags.saved_config(trained))
   from bert_span.jobs import run_squad
 
   run_of_flags = run_squad.SquadRun(
@@ -81,7 +85,8 @@ def run(argv):
     **training_flags.run_arguments(),
     output_dir=_OUTPUT_DIR.value,
     window_options=window_options,
-    decoder_options=model_flags.decoder_options(fitted, kind),
+    decoder_options=model_flags.decoder_options(_calibration(saved), kind),
+    fitted_options=model_flags.decoder_options(fitted, kind),
     fine_tuning_options=fine_tuning_options,
     extractor_class=kind,
     train_file=_TRAIN_FILE.value,

@@ -63,13 +63,15 @@ def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
   assert answer.text == "Anna"
 
   # As calibrate writes it.
-  config = read(tmp_path / "model/span_config.json")
-  config["decoder"]["temperature"] = 1.5
-  (tmp_path / "model/span_config.json").write_text(json.dumps(config))
+  fitted = read(tmp_path / "model/span_config.json")
+  fitted["decoder"] |= {"temperature": 1.5, "null_score_diff_threshold": -2.5}
+  (tmp_path / "model/span_config.json").write_text(json.dumps(fitted))
   again = run_squad(squad_folder, tmp_path, *flags)
   assert "nothing to train" in again.stderr
   assert read(tmp_path / "predictions.json") == predictions
-  assert read(tmp_path / "model/span_config.json") == config
+  assert read(tmp_path / "model/span_config.json") == fitted
+  found = read(tmp_path / "nbest_predictions.json")["q0"][0]["probability"]
+  assert found != n_best["q0"][0]["probability"]
   cut = run_squad(
     squad_folder, tmp_path, "--do_predict", "--max_query_length=3"
   )
@@ -77,6 +79,14 @@ def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
   words = f"--flagfile={tmp_path}/run.flags", f"--output_dir={tmp_path}/new"
   repeated = succeeds("bert_span.run_squad", "--dry_run", *words)
   assert "nothing is trained" in repeated.stdout
+  # Another training does not get what was fitted to these weights.
+  for path in (*tmp_path.glob("*ckpt*"), *tmp_path.glob("training_options*")):
+    path.unlink()
+  (tmp_path / "checkpoint").unlink()
+  run_squad(squad_folder, tmp_path, "--do_train", "--num_train_epochs=1")
+  decoder = read(tmp_path / "model/span_config.json")["decoder"]
+  assert decoder["temperature"] is None
+  assert decoder["null_score_diff_threshold"] == 0
 
 
 @pytest.mark.large
@@ -164,6 +174,7 @@ def test_version_2_writes_null_odds_and_the_official_scores(
   run = run_squad(
     *(squad_folder, tmp_path, *_ALL_STEPS, "--length_buckets=none"),
     *("--span_score=mean_probability", "--drop_answerless_windows"),
+    "--bio_threshold=0.5",
     *("--write_logits", "--nospan_head_bias", "--adam_bias_correction"),
     *("--loss_reduction=sum", "--master=grpc://x", "--num_devices=2"),
     *("--precision=bfloat16", "--recompute", "--accumulate_steps=2"),
@@ -171,6 +182,7 @@ def test_version_2_writes_null_odds_and_the_official_scores(
     version_2=True,
   )
   assert len(re.findall("--master has no effect", run.stderr)) == 1
+  assert "--bio_threshold has no effect without --head=bio" in run.stderr
   assert "Training on 2 CPUs, 2 of a batch's 4" in run.stderr
   assert set(read(tmp_path / "null_odds.json")) == {f"q{i}" for i in range(8)}
   scores = read(tmp_path / "eval_results.json")

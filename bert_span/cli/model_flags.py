@@ -112,23 +112,38 @@ def define_extractor_flags():
 def extractor_options(model):
   """Returns arguments of `SpanExtractor.from_preset`; imports TensorFlow."""
   import_tensorflow()
-  from bert_span.extractors.extractor import extractor_classes
   from bert_span.tflite import file as tflite_file
 
   is_tflite = tflite_file.is_tflite(model)
   saved = (tflite_file.read_span_config if is_tflite else saved_config)(model)
   kind = find_extractor_class(saved)
-  allowed = {flag.name for flag in flags_of(kind.decoder_class.options_type)}
-  for name, other in extractor_classes().items():
-    others = flags_of(other.decoder_class.options_type)
-    forbid(
-      [flag for flag in others if flag.name not in allowed],
-      f"is for a {name} head, and the model has a {kind.head_name} head",
-    )
+  forbid_flags_of_other_heads(kind)
   return {
     "window_options": read_flags(WindowOptions, saved.get("window")),
     "decoder_options": decoder_options(saved, kind),
     "verify": flags.FLAGS.verify,
+  }
+
+
+def forbid_flags_of_other_heads(kind):
+  """Checks that no flag is given that only another head's decoder has."""
+  for name, holders in flags_of_other_heads(kind).items():
+    which = f"is for a {name} head, and the model has a {kind.head_name} head"
+    forbid(holders, which)
+
+
+def flags_of_other_heads(kind):
+  """Dict of the names of heads to the flags of their decoders alone."""
+  from bert_span.extractors.extractor import extractor_classes
+
+  allowed = {flag.name for flag in flags_of(kind.decoder_class.options_type)}
+  return {
+    name: [
+      flag
+      for flag in flags_of(other.decoder_class.options_type)
+      if flag.name not in allowed
+    ]
+    for name, other in extractor_classes().items()
   }
 
 

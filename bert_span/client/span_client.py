@@ -59,10 +59,7 @@ class SpanClient:
     credentials = credentials or Credentials()
     self._endpoint = parse_endpoint(address, model, version, label)
     credentials.check(self._endpoint)
-    if batch_size < 1:
-      raise ValueError(
-        f"batch_size must be at least 1 question. Received: {batch_size}."
-      )
+    _check_count("batch_size", batch_size)
     self._batch_size = batch_size
     self._retry_options = retry_options or RetryOptions()
     # Imported here, as REST needs neither TensorFlow nor gRPC.
@@ -97,8 +94,7 @@ class SpanClient:
       ServingError: the server gave no answers. Its subclasses distinguish a
         wrong request, an unavailable server and a timeout.
     """
-    if n_best < 1:
-      raise ValueError(f"n_best must be at least 1. Received: {n_best}.")
+    _check_count("n_best", n_best)
     rows = [
       {"question": encodable(q), "context": encodable(c)}
       for q, c in question_pairs(question, context)
@@ -147,3 +143,10 @@ class SpanClient:
         f"{self._endpoint.address}: {self._endpoint.target} does not answer as "
         f"an export of bert_span: {error}."
       ) from error
+
+
+def _check_count(name, value):
+  if type(value) is not int or value < 1:
+    raise ValueError(
+      f"{name} must be a whole number of at least 1. Received: {value!r}."
+    )

@@ -52,5 +52,5 @@ def write_shards(
   else:
     log_line(
       f"{totals['shards_written']} of {num_shards} shards written, with "
-      f"{totals['records_written']} records; others were in {output_dir}."
+      f"{totals['records_written']} records, into {output_dir}."
     )

@@ -4,6 +4,7 @@ import dataclasses
 import sys
 
 import keras
+import numpy as np
 import tensorflow as tf
 import tqdm
 
@@ -21,12 +22,14 @@ from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.jobs.dry_run import fine_tuning_lines
 from bert_span.jobs.options import RunOptions, SquadRunOptions
 from bert_span.jobs.seed_runs import run_seeds
+from bert_span.presets.model_directory import read_heads
 from bert_span.presets.selection import selection_words
 from bert_span.presets.span_config import read_span_config
 from bert_span.reporting.score_table import format_bio_scores, format_scores
 from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.squad.tfds import read_file_or_tfds
 from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.files import is_remote
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
 from bert_span.training.callbacks import TerminationRequest
@@ -51,6 +54,8 @@ class SquadRun(SquadRunOptions, RunOptions):
 
   window_options: WindowOptions
   decoder_options: DecoderOptions  # those of the extractor
+  # The same with what was fitted to the model, if the run had ended before.
+  fitted_options: DecoderOptions | None = None
   # Several seeds begin with its seed.
   fine_tuning_options: FineTuningOptions
   extractor_class: type[Extractor] = SpanExtractor
@@ -123,8 +128,9 @@ def _run_one_seed(run, strategy):
   asks = is_writer and (run.do_predict or run.do_eval)
   # Before the training, so that a wrong path is reported first.
   questions = run.questions() if asks or run.selection else None
-  if run.do_train:
-    _train(run, questions, strategy)
+  if run.do_train and not _train(run, questions, strategy):
+    options = run.fitted_options or run.decoder_options
+    run = dataclasses.replace(run, decoder_options=options)
   if not is_writer:
     return None  # Only the chief predicts and scores.
   if run.do_predict:
@@ -133,6 +139,7 @@ def _run_one_seed(run, strategy):
 
 
 def _train(run, questions, strategy):
+  """Trains and saves the model; returns whether it was not saved before."""
   # Before the work on the data, so that a wrong path is reported first.
   teachers = {
     path: SpanExtractor.from_preset(path, verify=run.source.verify)
@@ -159,7 +166,7 @@ def _train(run, questions, strategy):
   if is_writer:
     callbacks.append(RunFlags(run.output_dir, run.run_flags))
   with locked_folder(run.output_dir, strategy, [MODEL_DIRECTORY]):
-    train_on(
+    num_steps = train_on(
       extractor,
       training_set,
       options,
@@ -169,10 +176,24 @@ def _train(run, questions, strategy):
       strategy=strategy,
       teachers=teachers,
     )
-    if is_writer and not run.selection:
+    # Saved again it would lose what was fitted to it.
+    is_new = bool(num_steps) or not _has_head_of(extractor, directory)
+    if is_writer and is_new and not run.selection:
       extractor.save_to_preset(directory)
   if is_writer:
     log_line(f"The model is in {directory}{selection_words(directory)}")
+  return is_new
+
+
+def _has_head_of(extractor, directory):
+  """Whether a local directory has the very head of an extractor."""
+  if is_remote(directory) or read_span_config(directory) is None:
+    return False
+  saved = read_heads(directory).get(extractor.head.name, {})
+  return all(
+    np.array_equal(weight, saved.get(weight.name))
+    for weight in extractor.head.weights
+  )
 
 
 def _training_inputs(run, strategy=None):

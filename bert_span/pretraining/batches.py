@@ -95,12 +95,18 @@ class PretrainingInput:
     while rows := list(itertools.islice(sequences, batch_size)):
       yield self.arrays(rows)
 
+  def tokens_fingerprint(self):
+    """JSON values that ids depend on."""
+    return {
+      "do_lower_case": self.lower_case,
+      "vocabulary": vocabulary_sha256(self.vocabulary),
+    }
+
   def fingerprint(self, sources):
     return {
       "max_seq_length": self.max_seq_length,
       "masking": dataclasses.asdict(self.masking),
-      "do_lower_case": self.lower_case,
-      "vocabulary": vocabulary_sha256(self.vocabulary),
+      **self.tokens_fingerprint(),
       "input": [[source.path, _size(source.path)] for source in sources],
     }
 

@@ -27,7 +27,7 @@ from bert_span.storage.record_files import (
   serialized_records,
 )
 
-_COUNT_ENDING = ".json"
+_ABOUT_ENDING = ".json"
 _WRITE_AGAIN = "Write it again with bert_span.create_pretraining_data."
 # What TensorFlow raises for damaged bytes, too few records, other features.
 _DAMAGE = (
@@ -54,7 +54,10 @@ def write_records(paths, sequences, pretraining_input):
       counts[file] += 1
     # Before the records get their names: a file that exists has its count.
     for path, count in zip(paths, counts, strict=True):
-      write_json_atomically(f"{path}{_COUNT_ENDING}", {"records": count})
+      tokens = pretraining_input.tokens_fingerprint()
+      write_json_atomically(
+        f"{path}{_ABOUT_ENDING}", {"records": count, **tokens}
+      )
   return sum(counts)
 
 
@@ -66,12 +69,13 @@ class RecordBatches:
     self._batch_size = batch_size
     self._lengths = pretraining_input.row_lengths
     self._paths = paths = [source.path for source in sources]
-    self._counts = counts = [_stored_count(path) for path in paths]
+    tokens = pretraining_input.tokens_fingerprint()
+    self._counts = counts = [_stored_count(path, tokens) for path in paths]
     if None in counts:
       self._counts = None
       log_line(
         f"{paths[counts.index(None)]} has no count of its records beside it "
-        f"({_COUNT_ENDING}), so a file that was cut off is not noticed."
+        f"({_ABOUT_ENDING}), so a file that was cut off is not noticed."
       )
     paths_of = {}  # of first records
     for path in paths:
@@ -171,7 +175,14 @@ class RecordBatches:
       name = _feature(key)
       if name not in features:
         raise ValueError(f"{path} has records without {name!r}. {_WRITE_AGAIN}")
-      length = len(features[name].int64_list.value)
+      values = features[name].int64_list.value
+      size = len(self._input.vocabulary)
+      if key == "input_ids" and max(values, default=0) >= size:
+        raise ValueError(
+          f"{path} has the id {max(values)}, and the vocabulary {size} tokens. "
+          "Give the --vocab_file that the records were written with."
+        )
+      length = len(values)
       if length != expected:
         is_sequence = key in SEQUENCE_KEYS
         flag = "--max_seq_length" if is_sequence else "--max_predictions"
@@ -187,14 +198,27 @@ def _feature(key):
   return key.replace("masked_", "masked_lm_")
 
 
-def _stored_count(path):
-  """Returns the number of records of a whole file; None if unknown."""
-  path = f"{path}{_COUNT_ENDING}"
+def _stored_count(path, tokens):
+  """Returns the number of records of a whole file; None if unknown.
+
+  Refuses a file of other tokens than the `PretrainingInput.tokens_fingerprint`.
+  """
+  path = f"{path}{_ABOUT_ENDING}"
   if not tf.io.gfile.exists(path):
     return None
-  count = read_json_object(path).get("records")
+  about = read_json_object(path)
+  count = about.get("records")
   if not isinstance(count, int):
     raise ValueError(
       f"{path} must hold the number of records. Received: {count!r}. Remove it."
+    )
+  # Files of bert_span 0.1.0 do not say it.
+  others = [
+    name for name in tokens if about.get(name, tokens[name]) != tokens[name]
+  ]
+  if others:
+    raise ValueError(
+      f"{path}: the records were written with another {' and '.join(others)}. "
+      "Give the same --vocab_file and --do_lower_case."
     )
   return count

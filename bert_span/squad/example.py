@@ -62,7 +62,7 @@ class SquadExample:
 
     An unanswerable question has one annotator without a span.
     """
-    if self.annotations:
+    if self.annotations and not self.is_impossible:
       return self.annotations
     if self.is_impossible:
       return ((),)

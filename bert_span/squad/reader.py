@@ -191,8 +191,9 @@ def check_question(
     add(FindingKind.BLANK_CONTEXT)
   if not example.question.strip():
     add(FindingKind.BLANK_QUESTION)
-  if example.is_impossible and example.answers:
-    texts = ", ".join(shortened(a.text) for a in example.answers[:3])
+  spans = [*example.answers, *itertools.chain(*example.annotations)]
+  if example.is_impossible and spans:
+    texts = ", ".join(shortened(span.text) for span in spans[:3])
     add(FindingKind.IMPOSSIBLE_WITH_ANSWERS, detail=texts)
   answers = tuple(
     located(answer, f", answer {n}", f".answers[{n}]")

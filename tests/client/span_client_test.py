@@ -76,8 +76,11 @@ def test_any_text_travels_unchanged_but_lone_surrogates(server):
 
 
 def test_many_questions_go_in_batches_and_come_back_in_order(server):
-  with pytest.raises(ValueError, match="batch_size"):
-    client_of(server, batch_size=0)
+  for wrong in (0, 2.5, "2"):
+    with pytest.raises(ValueError, match="batch_size"):
+      client_of(server, batch_size=wrong)
+    with pytest.raises(ValueError, match="n_best"):
+      client_of(server).answer("Which?", "word", n_best=wrong)
   assert client_of(server).answer([], []) == []
   contexts = [f"word{i} more" for i in range(7)]
   answers = client_of(server, batch_size=3).answer(["Which?"] * 7, contexts)

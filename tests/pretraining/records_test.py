@@ -88,6 +88,14 @@ def test_records_of_another_kind_are_refused(paths, tmp_path):
     batches_of(paths, max_seq_length=13)
   with pytest.raises(ValueError, match=r"--max_predictions=2.* 3"):
     batches_of(paths, max_predictions=3)
+  vocabulary = PRETRAINING_INPUT.vocabulary
+  others = dataclasses.replace(PRETRAINING_INPUT, vocabulary=vocabulary[::-1])
+  with pytest.raises(ValueError, match="another vocabulary"):
+    RecordBatches(others, [TextFile(paths[0])], 4)
+  alone = str(shutil.copy(paths[0], tmp_path))  # without what is beside it
+  few = dataclasses.replace(PRETRAINING_INPUT, vocabulary=vocabulary[:5])
+  with pytest.raises(ValueError, match=r"the id \d+, .* 5 tokens"):
+    RecordBatches(few, [TextFile(alone)], 4)
   with pytest.raises(ValueError, match=r"a\.tfrecord"):  # They are no text.
     next(PRETRAINING_INPUT.sequences([TextFile(path) for path in paths]))
   path = str(tmp_path / "old.tfrecord")

@@ -84,6 +84,10 @@ def test_annotations_are_several_spans_of_several_annotators(read):
   assert example.annotators == example.annotations
   assert example.answers == (bees, nectar)  # each once
   assert squad_file.report.count(FindingKind.ANSWER_MOVED) == 1
+  # As a span head, a B/I/O head learns that there is no answer.
+  squad_file = read(_squad({**question, "is_impossible": True}))
+  assert squad_file.examples[0].annotators == ((),)
+  assert squad_file.report.count(FindingKind.IMPOSSIBLE_WITH_ANSWERS) == 1
 
 
 def test_version_2_is_known_by_its_key_or_its_version(read):
