@@ -87,7 +87,7 @@ class PretrainingInput:
     return TextBatches(self, sources, batch_size, places)
 
   def evaluation_batches(self, sources, batch_size):
-    """Yields the batches of one epoch, in order, with fixed masks."""
+    """Yields the batches of one epoch, in order, with the masks of the seed."""
     if are_records(sources):
       yield from RecordBatches(self, sources, batch_size).evaluation_batches()
       return
