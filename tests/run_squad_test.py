@@ -90,6 +90,21 @@ def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
 
 
 @pytest.mark.large
+def test_a_selected_model_keeps_what_was_fitted_to_it(squad_folder, tmp_path):
+  flags = *_ALL_STEPS, "--num_train_epochs=10", "--eval_steps=10"
+  run_squad(squad_folder, tmp_path, *flags, version_2=True)
+  config = read(tmp_path / "model/span_config.json")
+  config["decoder"] |= {"temperature": 1.5, "null_score_diff_threshold": -2.5}
+  (tmp_path / "model/span_config.json").write_text(json.dumps(config))
+  lists = []
+  for steps in (flags, ("--do_predict",)):
+    run_squad(squad_folder, tmp_path, *steps, version_2=True)
+    assert read(tmp_path / "model/span_config.json") == config
+    lists.append(read(tmp_path / "nbest_predictions.json"))
+  assert lists[0] == lists[1]
+
+
+@pytest.mark.large
 def test_several_seeds_are_trained_scored_and_compared(squad_folder, tmp_path):
   run = run_squad(
     *(squad_folder, tmp_path, *_ALL_STEPS, "--num_seeds=2", "--seed=7"),

@@ -59,9 +59,9 @@ class SpanPreprocessor(keras.layers.Layer):
       original does; else padding depends on the batch and is not scored.
 
   Call arguments:
-    x: dict of question and context, str or string [batch].
-    y: None, or dict of answer_text, str or string [batch], and answer_start,
-      int [batch], in characters; "" and -1 for an unanswerable question.
+    x: dict of question and context, lists of str or string tensors, [batch].
+    y: None, or dict of answer_text, the same, and answer_start, int [batch], in
+      characters; "" and -1 for an unanswerable question.
     sample_weight: None, or float [batch], weights of questions.
 
   Returns the inputs, a dict of token_ids, segment_ids and padding_mask, each

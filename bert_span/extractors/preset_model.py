@@ -71,7 +71,7 @@ class PresetModel(StringModel):
         an option is unknown.
     """
     if not preset:
-      raise ValueError("preset must name a model. Received: ''.")
+      raise ValueError(f"preset must name a model. Received: {preset!r}.")
     source, dtype = preset, resolve_dtype(dtype)
     if not isinstance(preset, EncoderSource):
       source = EncoderSource(preset=os.fspath(preset), verify=verify)
@@ -131,10 +131,10 @@ class PresetModel(StringModel):
   def save_to_preset(self, directory, selection=None, half_precision=False):
     """Writes the model as one directory, on a local disk whole or not at all.
 
-    It holds KerasHub's preset of the encoder, the head, the vocabulary,
-    span_config.json and checksums.json. An old model is replaced; other files
-    in its directory stay. On a remote file system (gs://...) files are replaced
-    one by one, span_config.json last.
+    It holds KerasHub's preset of the encoder, the head unless it is new, the
+    vocabulary, span_config.json and checksums.json. An old model is replaced;
+    other files in its directory stay. On a remote file system (gs://...) files
+    are replaced one by one, span_config.json last.
 
     Args:
       directory: a local path or one of tf.io.gfile.

@@ -141,6 +141,7 @@ def train_on(
   callbacks, strategy and saves_checkpoints see `Trainer`. Returns the steps
   made by this call.
   """
+  extractor.prepare_training()
   # What decides the batches and the loss; the trainer adds the rest.
   fingerprint = {
     **(fingerprint or {}),
@@ -215,11 +216,7 @@ def train_on(
 
 def _checked_examples(extractor, examples, has_teachers=False):
   """`examples_to_learn`; refuses answers that are not at their place."""
-  if extractor.preprocessor is None:
-    raise ValueError(
-      "An extractor without a preprocessor cannot make windows of examples. "
-      "Set extractor.preprocessor first."
-    )
+  extractor.check_preprocessor()
   every_annotator = extractor.preprocessor.every_annotator
   examples = examples_to_learn(examples, every_annotator, has_teachers)
   for example in examples:

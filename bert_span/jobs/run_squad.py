@@ -128,7 +128,7 @@ def _run_one_seed(run, strategy):
   asks = is_writer and (run.do_predict or run.do_eval)
   # Before the training, so that a wrong path is reported first.
   questions = run.questions() if asks or run.selection else None
-  if run.do_train and not _train(run, questions, strategy):
+  if run.do_train and _train(run, questions, strategy):
     options = run.fitted_options or run.decoder_options
     run = dataclasses.replace(run, decoder_options=options)
   if not is_writer:
@@ -139,7 +139,7 @@ def _run_one_seed(run, strategy):
 
 
 def _train(run, questions, strategy):
-  """Trains and saves the model; returns whether it was not saved before."""
+  """Trains and saves the model; returns whether it was trained before."""
   # Before the work on the data, so that a wrong path is reported first.
   teachers = {
     path: SpanExtractor.from_preset(path, verify=run.source.verify)
@@ -176,13 +176,15 @@ def _train(run, questions, strategy):
       strategy=strategy,
       teachers=teachers,
     )
-    # Saved again it would lose what was fitted to it.
-    is_new = bool(num_steps) or not _has_head_of(extractor, directory)
-    if is_writer and is_new and not run.selection:
+    # A model that is saved again loses what was fitted to it.
+    is_trained = not num_steps and (
+      bool(run.selection) or _has_head_of(extractor, directory)
+    )
+    if is_writer and not is_trained and not run.selection:
       extractor.save_to_preset(directory)
   if is_writer:
     log_line(f"The model is in {directory}{selection_words(directory)}")
-  return is_new
+  return is_trained
 
 
 def _has_head_of(extractor, directory):

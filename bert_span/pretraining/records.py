@@ -53,11 +53,10 @@ def write_records(paths, sequences, pretraining_input):
       )
       counts[file] += 1
     # Before the records get their names: a file that exists has its count.
+    tokens = pretraining_input.tokens_fingerprint()
     for path, count in zip(paths, counts, strict=True):
-      tokens = pretraining_input.tokens_fingerprint()
-      write_json_atomically(
-        f"{path}{_ABOUT_ENDING}", {"records": count, **tokens}
-      )
+      about = {"records": count, **tokens}
+      write_json_atomically(f"{path}{_ABOUT_ENDING}", about)
   return sum(counts)
 
 
@@ -70,7 +69,7 @@ class RecordBatches:
     self._lengths = pretraining_input.row_lengths
     self._paths = paths = [source.path for source in sources]
     tokens = pretraining_input.tokens_fingerprint()
-    self._counts = counts = [_stored_count(path, tokens) for path in paths]
+    self._counts = counts = [_checked_count(path, tokens) for path in paths]
     if None in counts:
       self._counts = None
       log_line(
@@ -198,7 +197,7 @@ def _feature(key):
   return key.replace("masked_", "masked_lm_")
 
 
-def _stored_count(path, tokens):
+def _checked_count(path, tokens):
   """Returns the number of records of a whole file; None if unknown.
 
   Refuses a file of other tokens than the `PretrainingInput.tokens_fingerprint`.

@@ -62,10 +62,10 @@ class SquadExample:
 
     An unanswerable question has one annotator without a span.
     """
-    if self.annotations and not self.is_impossible:
-      return self.annotations
     if self.is_impossible:
       return ((),)
+    if self.annotations:
+      return self.annotations
     return tuple((answer,) for answer in self.answers)
 
   @property

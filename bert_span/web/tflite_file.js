@@ -11,6 +11,8 @@ const MAX_WINDOW = 1e6;  // Memory is taken for so many WordPieces.
 // What a field of span_config.json must be, in words and as a test.
 const isNumber = (value) => Number.isFinite(value);
 const NUMBER = ["a number", isNumber];
+const isWithin = (value, least, most) =>
+  isNumber(value) && value >= least && value <= most;
 const BOOLEAN = ["true or false", (value) => typeof value === "boolean"];
 const oneOf = (...values) =>
   [values.join(" or "), (value) => values.includes(value)];
@@ -31,11 +33,11 @@ const FIELDS = {
   "decoder.null_score_diff_threshold": NUMBER,
   "decoder.span_score": oneOf("logit_sum", "mean_probability"),
   "decoder.temperature": ["null or from 0.001 to 1000",
-    (value) => value === null || isNumber(value) && value >= 0.001 && value <= 1000],
+    (value) => value === null || isWithin(value, 0.001, 1000)],
   // Files of earlier versions have none.
   "decoder.log_odds_shift": [
     "from -500 to 500",
-    (value) => value === undefined || isNumber(value) && Math.abs(value) <= 500],
+    (value) => value === undefined || isWithin(value, -500, 500)],
   "tflite.max_length": integer(1, MAX_WINDOW),
   "tflite.model_bytes": integer(1),
   "tflite.model_sha256": ["a string", (value) => typeof value === "string"],

@@ -45,6 +45,24 @@ def test_a_file_or_a_generator_trains_as_the_examples_that_run_squad_takes(
   assert not any("Saved" in log for log in logs)
 
 
+def test_answers_follow_what_lora_learned(squad_file):
+  extractor = tiny_extractor()
+  (before,) = extractor.window_logits(squad_file.examples[:1])
+  extractor.backbone.enable_lora(4)
+  extractor.head.trainable = False
+  options = FineTuningOptions(
+    train_batch_size=2, num_train_epochs=20, learning_rate=0.05
+  )
+  fine_tune(extractor, squad_file, options)
+  (after,) = extractor.window_logits(squad_file.examples[:1])
+  text = {"question": [QUESTION], "context": [CONTEXT]}
+  expected = extractor.predict(text, verbose=0)["start_logits"]
+  given = after.logits["start_logits"]
+  assert np.abs(given - before.logits["start_logits"]).max() > 1e-2
+  width = (after.windows["input_mask"] > 0).sum()
+  np.testing.assert_allclose(given[0, :width], expected[0, :width], atol=1e-4)
+
+
 def test_batches_are_of_the_same_examples(squad_file):
   batches = training_batches(tiny_extractor(), squad_file, _OPTIONS)
   _, labels = next(iter(batches))
@@ -58,5 +76,5 @@ def test_examples_that_do_not_train_are_refused_with_the_remedy(squad_file):
   with pytest.raises(ValueError, match="question 'lost'"):
     fine_tune(extractor, squad_file.examples[:1], _OPTIONS)
   extractor.preprocessor = None
-  with pytest.raises(ValueError, match=r"Set extractor\.preprocessor"):
+  with pytest.raises(ValueError, match="Set preprocessor"):
     fine_tune(extractor, squad_file, _OPTIONS)
