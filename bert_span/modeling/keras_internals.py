@@ -6,6 +6,7 @@ documents it, and _all_reduce_sum_gradients.
 """
 
 import contextlib
+import io
 import os
 
 import keras
@@ -30,6 +31,50 @@ def training_calls(layer):
     yield
   finally:
     layer._maybe_reset_call_context()
+
+
+def lora_products(layer):
+  """Returns what LoRA adds in a layer: (weight, scale, A, B) of scale A B."""
+  products = []
+  for part in sublayers(layer):
+    if not getattr(part, "lora_enabled", False):
+      continue
+    if isinstance(part, keras.layers.Embedding):
+      weights = part._embeddings, part.lora_embeddings_a, part.lora_embeddings_b
+    else:
+      weights = part._kernel, part.lora_kernel_a, part.lora_kernel_b
+    weight, a, b = weights
+    products.append((weight, part.lora_alpha / part.lora_rank, a, b))
+  return products
+
+
+class MemoryFile(io.BytesIO):
+  """A file in memory, whose name Keras takes for a path.
+
+  The HDF5 library ends the process where it cannot write to the disk, so all
+  that Keras saves is first written to memory.
+  """
+
+  def __init__(self, name, content=b""):
+    super().__init__(content)
+    self._name = name
+
+  def __str__(self):
+    return self._name
+
+
+def weights_content(model):
+  """Returns the bytes that save_weights of a Keras model writes."""
+  file = MemoryFile("model.weights.h5")
+  keras.Model.save_weights(model, file)
+  return file.getvalue()
+
+
+def write_preset_config(backbone, directory):
+  """Writes what KerasHub's save_to_preset does, but for the weights."""
+  saver = preset_utils.get_preset_saver(directory)
+  saver._save_serialized_object(backbone, preset_utils.CONFIG_FILE)
+  saver._save_metadata(backbone)
 
 
 def preset_file(preset, name):
