@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import build_encoder, read_bert_config
+from bert_span.modeling.keras_internals import preset_file
 from bert_span.presets import huggingface, model_directory
 from bert_span.presets.encoder_weights import (
   LoadedPreset,
@@ -18,10 +19,13 @@ from bert_span.storage.files import local_directory, read_json_object
 
 # Handles that KerasHub resolves over the network.
 _HUB_SCHEMES = ("hf://", "kaggle://", "modelscope://")
+# One of them is in each config.json.
+_FAMILY_KEYS = "registered_name", "model_type", "architectures"
 _KINDS = (
   "a directory this package saved or a KerasHub preset (config.json with "
   '"registered_name", model.weights.h5), or a Hugging Face directory '
-  '(config.json with "model_type", model.safetensors, vocabulary)'
+  '(config.json with "model_type" or "architectures", model.safetensors, '
+  "vocabulary)"
 )
 
 
@@ -95,7 +99,7 @@ def _is_huggingface(local, directory):
   files = sorted(os.listdir(local))
   if model_directory.CONFIG_FILE in files:
     values = read_json_object(os.path.join(local, model_directory.CONFIG_FILE))
-    if "registered_name" in values or "model_type" in values:
+    if not values.keys().isdisjoint(_FAMILY_KEYS):
       return "registered_name" not in values
   if "bert_config.json" in files:
     raise ValueError(
@@ -126,6 +130,9 @@ def _load_by_name(preset):
     ) from error
   try:
     architecture_of(backbone)
+    config = read_json_object(preset_file(preset, model_directory.CONFIG_FILE))
+    if "registered_name" not in config:
+      huggingface.read_config(preset)
   except ValueError as error:
     raise ValueError(f"{preset}: {error}. Use another preset.") from error
   description = f"the preset {preset}"

@@ -194,16 +194,16 @@ def load_backbone(directory):
   """The backbone of a local KerasHub preset directory."""
   path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(path)
-  architectures = {
-    keras.saving.get_registered_name(each.backbone): each
-    for each in ARCHITECTURES.values()
-  }
-  # A list cannot be looked up.
-  architecture = architectures.get(str(values.get("registered_name")))
+  name = values.get("registered_name")
+  # KerasHub registers its classes also by the names of KerasNLP.
+  kind = keras.saving.get_registered_object(str(name))  # It may be a list.
+  architectures = {each.backbone: each for each in ARCHITECTURES.values()}
+  architecture = architectures.get(kind)
   if architecture is None:
+    names = map(keras.saving.get_registered_name, architectures)
     raise ValueError(
-      f"{path}: registered_name must be one of {', '.join(architectures)}. "
-      f"Received: {values.get('registered_name')}. Use another model."
+      f"{path}: registered_name must be one of {', '.join(names)}. Received: "
+      f"{name}. Use another model."
     )
   settings = values.get("config")
   if not isinstance(settings, dict):
