@@ -270,6 +270,15 @@ _ARCHITECTURES = (
 ARCHITECTURES = {each.name: each for each in _ARCHITECTURES}
 
 
+def same_tokens(architecture):
+  """The architectures whose tokenizers give the same tokens."""
+  return [
+    each
+    for each in _ARCHITECTURES
+    if each is architecture or each.tokens == architecture.tokens == WORD_PIECES
+  ]
+
+
 def architecture_of(backbone):
   """The `Architecture` of a KerasHub backbone; ValueError if it is none."""
   architectures = {each.backbone: each for each in _ARCHITECTURES}

@@ -9,7 +9,11 @@ import ml_dtypes  # noqa: F401 -- lets NumPy hold bfloat16 tensors
 import numpy as np
 import safetensors
 
-from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
+from bert_span.modeling.architectures import (
+  ARCHITECTURES,
+  architecture_of,
+  same_tokens,
+)
 from bert_span.modeling.encoder import encoder_config, huggingface_config
 from bert_span.modeling.keras_internals import preset_file
 from bert_span.options.messages import shortened
@@ -166,7 +170,8 @@ def read_config(preset):
       raise ValueError(
         f"{path}: architectures must be classes of {architecture.name}, such "
         f"as {architecture.class_name}ForQuestionAnswering. Received: {name}. "
-        "Use the config.json of the model."
+        "Use the config.json of the model; if the class is an own one around "
+        "such an encoder, remove the key."
       )
   _check_tokenizer_class(values, architecture, path)
   path = preset_file(preset, "tokenizer_config.json")
@@ -189,13 +194,9 @@ def _family_of_class(name):
 
 def _check_tokenizer_class(values, architecture, path):
   """Refuses the tokenizer of another architecture."""
-  fitting = [
-    each.class_name
-    for each in ARCHITECTURES.values()
-    if each is architecture or each.tokens == architecture.tokens == WORD_PIECES
-  ]
+  names = "|".join(each.class_name for each in same_tokens(architecture))
   name = values.get("tokenizer_class")
-  known = f"({'|'.join(fitting)})Tokenizer(Fast)?|{_ANY_TOKENIZER}"
+  known = f"({names})Tokenizer(Fast)?|{_ANY_TOKENIZER}"
   if name is not None and not re.fullmatch(known, str(name)):
     raise ValueError(
       f"{path}: tokenizer_class must be missing or "

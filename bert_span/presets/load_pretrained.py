@@ -76,11 +76,12 @@ def _load_directory(directory, verify):
       if verify:
         model_directory.check_checksums(local)
       heads = model_directory.read_heads(local)
+      backbone = model_directory.load_backbone(local)
       kind = "model bert_span trained" if heads else "KerasHub preset"
       loaded = LoadedPreset(
-        model_directory.load_backbone(local),
+        backbone,
         heads,
-        *model_directory.find_tokenizer(local),
+        *model_directory.find_tokenizer(local, backbone),
         f"the {kind} in {local}",
       )
   if local == directory:
@@ -118,9 +119,7 @@ def _load_by_name(preset):
   """Loads what KerasHub downloads, or finds in its cache."""
   try:
     backbone = keras_hub.models.Backbone.from_preset(preset)
-    vocabulary, lower_case = model_directory.find_tokenizer(preset)
-    if vocabulary is None:  # A model in Hugging Face's format.
-      vocabulary, lower_case = huggingface.find_tokenizer(preset)
+    config = read_json_object(preset_file(preset, model_directory.CONFIG_FILE))
   # Each hub's client raises its own exceptions: network, login, no file.
   except Exception as error:
     raise ValueError(
@@ -130,10 +129,11 @@ def _load_by_name(preset):
     ) from error
   try:
     architecture_of(backbone)
-    config = read_json_object(preset_file(preset, model_directory.CONFIG_FILE))
-    if "registered_name" not in config:
+    if "registered_name" in config:
+      tokenizer = model_directory.find_tokenizer(preset, backbone)
+    else:  # A model in Hugging Face's format.
       huggingface.read_config(preset)
-  except ValueError as error:
+      tokenizer = huggingface.find_tokenizer(preset)
+  except Exception as error:  # The tokenizer's files are downloaded, too.
     raise ValueError(f"{preset}: {error}. Use another preset.") from error
-  description = f"the preset {preset}"
-  return LoadedPreset(backbone, {}, vocabulary, lower_case, description)
+  return LoadedPreset(backbone, {}, *tokenizer, f"the preset {preset}")
