@@ -347,9 +347,11 @@ def refuse_pickled(directory, files):
   if pickled and not any(name.endswith(".safetensors") for name in files):
     raise ValueError(
       f"{directory} holds only pickled weights ({pickled}), which can run any "
-      f"code when they are loaded. Take the {WEIGHTS_FILE} of the same model, "
-      f"or convert it with transformers: AutoModel.from_pretrained("
-      f"{directory!r}).save_pretrained(NEW, safe_serialization=True)."
+      f"code when they are loaded. Take the {WEIGHTS_FILE} of the same model; "
+      "it may be in an open pull request: `hf download NAME --revision "
+      "refs/pr/N`. Or convert it with transformers: AutoModelForQuestion"
+      f"Answering.from_pretrained({directory!r}).save_pretrained({directory!r},"
+      " safe_serialization=True), with AutoModel for an encoder without a head."
     )
 
 
