@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 
+import keras_hub
 import numpy as np
 import pytest
 from published_files import (
@@ -15,6 +16,7 @@ from published_files import (
   PUBLISHED,
   TEXTS,
   published_config,
+  write_keras_nlp,
   write_published,
 )
 
@@ -28,6 +30,10 @@ pytestmark = pytest.mark.large
 _LOADED = [name for name, row in PUBLISHED.items() if not row.refused]
 _REFUSED = [name for name, row in PUBLISHED.items() if row.refused]
 _SHARED = pathlib.Path(__file__).parents[2].parent / "shared"
+_KERAS_NLP = (
+  *("bert", "bert uncased", "distilbert", "electra", "roberta"),
+  *("xlm-roberta", "deberta-v2"),
+)
 _PAGE = "docs/coming_from_transformers.md"
 
 
@@ -151,6 +157,46 @@ def test_pickled_weights_are_refused_unless_safetensors_are_beside_them(
     (directory / "config.json").read_bytes()
   )
   with pytest.raises(ValueError, match=r"pickled.*pytorch_model\.bin.*refs/pr"):
+    _load(tmp_path)
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+@pytest.mark.parametrize("name", _KERAS_NLP)
+def test_a_preset_of_keras_nlp_loads_as_keras_hub_reads_it(
+  tmp_path, name, is_old
+):
+  ids_of_text = write_keras_nlp(tmp_path, name, is_old)
+  preset, tokenizer = _load(tmp_path)
+  inputs = _inputs()
+  theirs = keras_hub.models.Backbone.from_preset(str(tmp_path))
+  ours = np.asarray(encode(preset.backbone, inputs))
+  np.testing.assert_allclose(ours, encode(theirs, inputs), atol=1e-5)
+  assert ours.std() > 0.1
+  assert tokenizer(TEXTS).ids.to_list() == list(map(ids_of_text, TEXTS))
+  read = keras_hub.models.Tokenizer.from_preset(str(tmp_path))
+  assert np.asarray(read("The mill")).tolist() == ids_of_text("The mill")
+
+
+@pytest.mark.parametrize(
+  ("key", "value"),
+  [
+    ("registered_name", "keras_nlp>RobertaTokenizer"),
+    ("registered_name", "keras_nlp>NoTokenizer"),
+    ("split", False),
+    ("suffix_indicator", "@@"),
+    ("oov_token", "<unk>"),
+    ("strip_accents", True),
+    ("lowercase", "true"),
+  ],
+)
+def test_a_preset_with_other_tokens_is_refused_by_name(tmp_path, key, value):
+  write_keras_nlp(tmp_path, "bert", False)
+  path = tmp_path / "tokenizer.json"
+  values = json.loads(path.read_text())
+  part = values if key in values else values["config"]
+  part[key] = value
+  path.write_text(json.dumps(values))
+  with pytest.raises(ValueError, match=rf"{path}: {key} "):
     _load(tmp_path)
 
 

@@ -18,12 +18,15 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+import h5py
 import numpy as np
 import pytest
 import tokenizers
 from safetensors.numpy import save_file
+from tiny_encoder import tiny_encoder
 from tokenizer_json import tokenizer_json
 
+from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import build_encoder, huggingface_config
 from bert_span.presets.huggingface import encoder_tensors
 from bert_span.text.sentencepiece_model import ModelProto
@@ -794,6 +797,47 @@ def write_published(folder, name):
     {"format": "pt"},
   )
   return reference
+
+
+def write_keras_nlp(folder, name, is_old):
+  """Writes a small preset as KerasNLP did; returns what gives a text's ids.
+
+  Its names of modules and classes were others. In its first years Keras also
+  called the group of layers in HDF5 otherwise.
+  """
+  family, *uncased = name.split()
+  if family in ("xlm-roberta", "deberta-v2"):
+    tokens, ids_of_text, proto = trained_pieces(family)
+    vocabulary = {"proto": proto}
+  elif family == "roberta":
+    values = _byte_pairs_json()
+    tokens, ids_of_text = values["model"]["vocab"], _ids_of(values)
+    merges = [" ".join(pair) for pair in values["model"]["merges"]]
+    vocabulary = {"vocabulary": tokens, "merges": merges}
+  else:
+    tokens = word_pieces(not uncased)
+    ids_of_text = _ids_of(_word_pieces_json(tokens, bool(uncased)))
+    vocabulary = {"vocabulary": tokens, "lowercase": bool(uncased)}
+  sizes = {"position_buckets": 16} if family == "deberta-v2" else {}
+  backbone = tiny_encoder(
+    architecture=family,
+    vocabulary_size=len(tokens),
+    max_sequence_length=24,
+    **sizes,
+  )
+  random_numbers = np.random.default_rng(3)
+  for weight in backbone.weights:
+    weight.assign(random_numbers.normal(scale=0.3, size=weight.shape))
+  tokenizer = ARCHITECTURES[family].tokenizer(**vocabulary)
+  for part in (backbone, tokenizer):
+    part.save_to_preset(folder)
+  for path in folder.glob("*.json"):
+    content = path.read_text("utf-8").replace("keras_hub", "keras_nlp")
+    path.write_text(content, encoding="utf-8")
+  if is_old:
+    with h5py.File(folder / "model.weights.h5", "a") as file:
+      file.move("layers", "_layer_checkpoint_dependencies")
+  return ids_of_text
 
 
 def _named(tensors, names, rows):
