@@ -32,12 +32,14 @@ from bert_span.storage.atomic_file import (
 from bert_span.storage.files import (
   file_sha256,
   is_bare_name,
+  read_bytes,
   read_json_object,
 )
 from bert_span.storage.log import log_line
 from bert_span.text.sentencepiece_model import (
   PIECE_FAMILIES,
   json_of_sentence_pieces,
+  parse_model,
 )
 from bert_span.text.tokenizer_keys import (
   check_added_tokens,
@@ -360,22 +362,33 @@ def find_tokenizer(preset):
 
   The second is None if no file says so.
   """
-  paths = {name: preset_file(preset, name) for name in _TOKENIZER_FILES}
+  files = *_TOKENIZER_FILES, CONFIG_FILE
+  paths = {name: preset_file(preset, name) for name in files}
   values = {name: read_json_object(p) for name, p in paths.items() if p}
   kind, lower_case = None, None
   if "tokenizer.json" in values:
     kind, lower_case = check_json(
       values["tokenizer.json"], paths["tokenizer.json"]
     )
-  names = *PIECE_FILES, "vocab.txt", "tokenizer.json", "vocab.json"
+  # transformers reads tokenizer.json, whatever is beside it.
+  names = "tokenizer.json", *PIECE_FILES, "vocab.txt", "vocab.json"
   vocabularies = {name: preset_file(preset, name) for name in names}
   name = next(filter(vocabularies.get, names), None)
   vocabulary = vocabularies.get(name)
   kinds = dict.fromkeys(PIECE_FILES, "Unigram") | {"vocab.json": "BPE"}
   kind = kind or kinds.get(name, "WordPiece")
+  if kind == "Unigram" and name == "tokenizer.json":
+    beside = next(filter(None, map(vocabularies.get, PIECE_FILES)), None)
+    _say_fallback(values[name], vocabulary, beside)
+  config = values.get(CONFIG_FILE, {})
+  model_type = config.get("model_type")
+  check_config(
+    {"tokenizer_class": config.get("tokenizer_class")},
+    *(kind, paths[CONFIG_FILE], model_type),
+  )
   for name in ("special_tokens_map.json", "tokenizer_config.json"):
     if name in values:
-      configured = check_config(values[name], kind, paths[name])
+      configured = check_config(values[name], kind, paths[name], model_type)
       # transformers' class for any tokenizer.json does not read it.
       is_any = values[name].get("tokenizer_class") == "PreTrainedTokenizerFast"
       if configured is not None and not is_any:
@@ -385,6 +398,24 @@ def find_tokenizer(preset):
       values["added_tokens.json"], kind, paths["added_tokens.json"]
     )
   return vocabulary, lower_case
+
+
+def _say_fallback(values, path, beside):
+  """Says what characters outside a tokenizer.json become, if a model differs.
+
+  The models of DeBERTa-v3 have byte_fallback, its tokenizer.json has not.
+  """
+  if not beside:
+    return
+  model = parse_model(read_bytes(beside), beside)
+  has_bytes = bool(values["model"].get("byte_fallback"))
+  if model.trainer_spec.byte_fallback != has_bytes:
+    kinds = "the unknown token", "tokens of their bytes"
+    log_line(
+      f"Characters that the vocabulary lacks are {kinds[has_bytes]}, by "
+      f"{path}, which transformers reads; {beside} would give "
+      f"{kinds[not has_bytes]}. Remove the first to read the second."
+    )
 
 
 @contextlib.contextmanager

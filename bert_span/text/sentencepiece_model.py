@@ -9,6 +9,7 @@ Source: google/sentencepiece, src/sentencepiece_model.proto.
 
 import base64
 import dataclasses
+import re
 from typing import NamedTuple
 
 from google.protobuf import (
@@ -21,8 +22,13 @@ from google.protobuf import (
 from bert_span.text.tokenizer_keys import flat_values
 
 # Types of a piece, and of a model.
-NORMAL, UNKNOWN, CONTROL = 1, 2, 3
+NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
 BPE = 2
+# With byte_fallback, a character that is not in the vocabulary has the tokens
+# of its bytes.
+_BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+# Characters of a piece. The op ends the process with some 200,000.
+_MAX_PIECE = 1_000
 # Stands for a blank in pieces.
 BLANK = "\u2581"
 
@@ -55,7 +61,7 @@ _MESSAGES = {
 }
 # Values with which blanks are what `SentencePieceTokenizer` expects.
 _SETTINGS = {
-  "trainer_spec": {"treat_whitespace_as_suffix": False, "byte_fallback": False},
+  "trainer_spec": {"treat_whitespace_as_suffix": False},
   "normalizer_spec": {"escape_whitespaces": True},
 }
 
@@ -162,6 +168,18 @@ def sentence_pieces(proto, family, source):
       f"{of_family.replaced}, and have {special} among its tokens. Received: "
       f"{pieces[:4]}, without {missing}. Use the model of the encoder."
     )
+  # Half of the time of a program's --help.
+  import tensorflow as tf
+  import tensorflow_text as tf_text
+
+  try:
+    tf_text.SentencepieceTokenizer(proto)
+  except tf.errors.OpError as error:
+    reason = re.sub(r"^\{\{.*?\}\} *| *\[Op:.*", "", error.message)
+    raise ValueError(
+      f"{source} cannot be used: {reason:.200} Use the SentencePiece model of "
+      "the encoder."
+    ) from error
   return SentencePieces(base64.b64encode(proto).decode(), family)
 
 
@@ -184,9 +202,12 @@ def sentence_pieces_of_json(values, family, source):
     vocab = vocab[len(first) :]
     if vocab and vocab[-1][0] == of_family.mask:
       del vocab[-1]
+    of_bytes = _of_bytes(values["model"], dict(vocab))
+    model.trainer_spec.byte_fallback = bool(of_bytes)
     for token, score in [*((t, 0.0) for t in of_family.replaced), *vocab]:
       kind = CONTROL if token in special else NORMAL
       kind = UNKNOWN if token == of_family.unknown else kind
+      kind = BYTE if token in of_bytes else kind
       if kind == UNKNOWN:
         model.trainer_spec.unk_id = len(model.pieces)
       model.pieces.add(piece=token, score=score, type=kind)
@@ -199,6 +220,18 @@ def sentence_pieces_of_json(values, family, source):
     ) from error
   model.normalizer_spec.precompiled_charsmap = charsmap
   return sentence_pieces(model.SerializeToString(), family, source)
+
+
+def _of_bytes(model, vocab):
+  """The tokens of bytes that a Unigram model of tokenizer.json falls back to.
+
+  Without them, characters that it does not have are unknown.
+  """
+  found = {*_BYTES} & vocab.keys() if model.get("byte_fallback") else set()
+  if found and len(found) < len(_BYTES):
+    missing = next(token for token in _BYTES if token not in vocab)
+    raise ValueError(f"byte_fallback is true, but {missing} is no token")
+  return found
 
 
 def json_of_sentence_pieces(vocabulary):
@@ -264,7 +297,7 @@ def json_of_sentence_pieces(vocabulary):
       "type": "Unigram",
       "unk_id": ids[family.unknown],
       "vocab": list(zip(tokens, scores, strict=True)),
-      "byte_fallback": False,
+      "byte_fallback": model.trainer_spec.byte_fallback,
     },
   }
 
@@ -280,6 +313,12 @@ def parse_model(proto, source="the vocabulary"):
     ) from error
   if not model.pieces:
     raise ValueError(f"{source} has no pieces. {remedy}")
+  longest = max((each.piece for each in model.pieces), key=len)
+  if len(longest) > _MAX_PIECE:
+    raise ValueError(
+      f"{source}: a piece can have {_MAX_PIECE:,} characters. Received one of "
+      f"{len(longest):,}: {longest:.20}... {remedy}"
+    )
   for part, values in _SETTINGS.items():
     for name, value in values.items():
       found = getattr(getattr(model, part), name)

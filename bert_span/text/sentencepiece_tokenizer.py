@@ -17,6 +17,7 @@ import tensorflow_text as tf_text
 
 from bert_span.text.sentencepiece_model import (
   BLANK,
+  BYTE,
   PIECE_FAMILIES,
   SentencePieces,
   parse_model,
@@ -34,7 +35,7 @@ class SentencePieceTokenizer(Tokenizer):
   The offsets leave out the blanks that a piece starts with. A piece that is
   only a blank has none, char_start is char_end, and neither starts nor ends an
   answer. A part of what a character is normalized to has the offsets of the
-  character.
+  character, and so have its bytes in a model with byte_fallback.
 
   Args:
     model: str, the serialized SentencePiece model in base64.
@@ -57,7 +58,8 @@ class SentencePieceTokenizer(Tokenizer):
   def __init__(self, model, family, **kwargs):
     self.full_vocabulary = SentencePieces(model, family)
     proto = self.full_vocabulary.proto
-    pieces = [each.piece for each in parse_model(proto).pieces]
+    model = parse_model(proto)
+    pieces = [each.piece for each in model.pieces]
     self._family = PIECE_FAMILIES[family]
     tokens = self._family.tokens(pieces)
     super().__init__(tokens, **kwargs)
@@ -73,6 +75,7 @@ class SentencePieceTokenizer(Tokenizer):
     self._ids = ids
     self._begins_blank = np.array([piece[:1] == BLANK for piece in pieces])
     self._is_blank = np.array([not piece.strip(BLANK) for piece in pieces])
+    self._is_byte = np.array([each.type == BYTE for each in model.pieces])
     # A SavedModel with these ops must track it.
     self.resource = tf_text.SentencepieceTokenizer(proto)
 
@@ -91,6 +94,12 @@ class SentencePieceTokenizer(Tokenizer):
       return tf.searchsorted(after, offsets, "right", tf.int64)
 
     starts, ends = to_characters(starts), to_characters(ends)
+    if self._is_byte.any():
+      # The op gives only the last byte of a character its end.
+      character = tf.cumsum(tf.cast(starts[1:] != starts[:-1], tf.int32))
+      character = tf.concat([tf.zeros_like(pieces[:1]), character], 0)
+      last = tf.gather(tf.math.segment_max(ends, character), character)
+      ends = tf.where(tf.gather(self._is_byte, pieces), last, ends)
     # The character at each offset, or the first one after it that is no blank.
     not_blank = tf.where(~self._are_blank(characters.values))[:, 0]
     not_blank = tf.concat([not_blank, characters.row_splits[-1:]], 0)

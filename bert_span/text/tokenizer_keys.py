@@ -23,6 +23,9 @@ CONFIG_VALUES = {
     "do_basic_tokenize": (None, True),
     "never_split": (None, []),
     "tokenize_chinese_chars": (None, True),
+    # Of BertJapaneseTokenizer, which divides words by their morphology.
+    "word_tokenizer_type": (None, "basic"),
+    "subword_tokenizer_type": (None, "wordpiece"),
     "unk_token": (None, "[UNK]"),
     "cls_token": (None, "[CLS]"),
     "sep_token": (None, "[SEP]"),
@@ -54,6 +57,13 @@ CONFIG_VALUES = {
     "sep_token": (None, "</s>", "[SEP]"),
     "pad_token": (None, "<pad>", "[PAD]"),
   },
+}
+# How the names of the classes begin, by config.json's model_type. Only that of
+# DeBERTa reads do_lower_case.
+_UNIGRAM_CLASSES = {
+  "xlm-roberta": "XLMRoberta",
+  "camembert": "Camembert",
+  "deberta-v2": "DebertaV2",
 }
 _BERT_PAIR = "[CLS]:0 A:0 [SEP]:0 B:1 [SEP]:1"
 _ROBERTA_PAIR = "<s>:0 A:0 </s>:0 </s>:0 B:0 </s>:0"
@@ -98,9 +108,16 @@ JSON_VALUES = {
     "pre_tokenizer.add_prefix_space": (None, True),
     "pre_tokenizer.prepend_scheme": (None, "always"),
     "model.unk_id": (3,),
-    "model.byte_fallback": (None, False),
+    "model.byte_fallback": (None, False, True),
     "post_processor.pair": (_ROBERTA_PAIR, _BERT_PAIR),
   },
+}
+# Fields of a model by which the tokenizers library knows its type, in its
+# order: files of before version 0.9 do not name the type.
+_TYPE_MARKS = {
+  "merges": "BPE",
+  "max_input_chars_per_word": "WordPiece",
+  "unk_id": "Unigram",
 }
 # Tokens that may be listed as added; a text is never split at others.
 SPECIAL_TOKENS = {
@@ -114,13 +131,14 @@ SPECIAL_TOKENS = {
 }
 
 
-def check_config(values, kind, path):
+def check_config(values, kind, path, model_type=None):
   """Refuses values of tokenizer_config.json that give other tokens.
 
   Args:
-    values: its object, with that of special_tokens_map.json.
+    values: its object, or that of special_tokens_map.json or config.json.
     kind: "WordPiece", "BPE" or "Unigram".
     path: of the file, for messages.
+    model_type: that of config.json, None if unknown.
 
   Returns:
     Whether text is lower-cased, None if the file does not say.
@@ -134,6 +152,15 @@ def check_config(values, kind, path):
     # A missing do_lower_case is true for transformers.
     accents = (None, lower_case is not False)
     accepted = {**accepted, "strip_accents": accents}
+  if kind == "Unigram":
+    others = {*_UNIGRAM_CLASSES.values()} - {_UNIGRAM_CLASSES.get(model_type)}
+    others = tuple(others) if model_type in _UNIGRAM_CLASSES else ()
+    classes = accepted["tokenizer_class"]
+    classes = [c for c in classes if not str(c).startswith(others)]
+    accepted = {**accepted, "tokenizer_class": classes}
+    name = values.get("tokenizer_class") or _UNIGRAM_CLASSES.get(model_type)
+    if str(name).startswith(("XLMRoberta", "Camembert")):
+      lower_case, accepted["do_lower_case"] = None, (None, False, True)
   _check(values, accepted, path)
   added = values.get("added_tokens_decoder") or {}
   if not isinstance(added, dict):
@@ -161,7 +188,8 @@ def check_json(values, path):
     ValueError: as `check_config`.
   """
   flat = flat_values(values)
-  kind = flat.get("model.type")
+  marks = (k for mark, k in _TYPE_MARKS.items() if f"model.{mark}" in flat)
+  kind = flat.get("model.type") or next(marks, None)
   if kind not in JSON_VALUES:
     raise ValueError(
       f"{path}: the type of its model must be {' or '.join(JSON_VALUES)}. "

@@ -14,6 +14,7 @@ from tokenizer_json import tokenizer_json
 
 from bert_span.squad.reader import read_squad
 from bert_span.text.sentencepiece_model import (
+  BYTE,
   CONTROL,
   UNKNOWN,
   ModelProto,
@@ -38,6 +39,15 @@ def _proto(special=("<unk>", "<s>", "</s>"), **settings):
   for name, value in settings.items():
     part, name = name.split("__")
     setattr(getattr(model, part), name, value)
+  return model.SerializeToString()
+
+
+def _changed(number, **fields):
+  """The bytes of a model, of which a piece has other fields."""
+  model = ModelProto.FromString(_proto())
+  model.pieces.add(piece="low")
+  for name, value in fields.items():
+    setattr(model.pieces[number], name, value)
   return model.SerializeToString()
 
 
@@ -140,6 +150,11 @@ def test_the_model_is_read_from_its_file(tmp_path):
     ),
     (_proto(normalizer_spec__escape_whitespaces=False), "escape_whitespaces"),
     (_proto(special=("<s>", "<unk>", "</s>")), "must begin with"),
+    (_proto(normalizer_spec__precompiled_charsmap=b"abcd"), "normalization"),
+    (_changed(5, piece=""), "empty"),
+    (_changed(5, piece="low"), "cannot be used"),
+    (_changed(5, type=BYTE), "byte_fallback"),
+    (_changed(5, piece="l" * 1_000_000), "1,000,000"),
   ],
 )
 def test_other_models_are_refused_by_name(tmp_path, proto, message):
@@ -254,6 +269,121 @@ class _Reference:
 def _piece_numbers(ids):
   """The numbers of pieces, of ids of XLM-R."""
   return [0 if i == 3 else i - 1 for i in ids]
+
+
+@pytest.fixture(scope="module")
+def with_bytes(texts):
+  """A model as DeBERTa-v3's, which has not all characters of `texts`."""
+  sentencepiece = pytest.importorskip("sentencepiece")
+  content = io.BytesIO()
+  sentencepiece.SentencePieceTrainer.train(
+    sentence_iterator=iter("\n".join(texts[600:]).split("\n")),
+    model_writer=content,
+    vocab_size=2_000,
+    character_coverage=0.98,
+    byte_fallback=True,
+    minloglevel=2,
+    pad_id=0,
+    bos_id=1,
+    eos_id=2,
+    unk_id=3,
+    pad_piece="[PAD]",
+    bos_piece="[CLS]",
+    eos_piece="[SEP]",
+    unk_piece="[UNK]",
+  )
+  return content.getvalue()
+
+
+@pytest.mark.large
+def test_characters_outside_the_vocabulary_have_the_tokens_of_their_bytes(
+  texts, with_bytes
+):
+  layer = SentencePieceTokenizer(*sentence_pieces(with_bytes, "deberta-v2", ""))
+  reference, num_bytes, num_ties = _Reference(with_bytes), 0, 0
+  for text, (ids, starts, ends) in zip(texts, _rows(layer, texts), strict=True):
+    expected = reference.encode(text)
+    numbers = [number for number, _, _ in expected]
+    if ids != numbers:
+      assert reference.is_tie(ids, numbers), text
+      num_ties += 1
+      continue
+    for number, start, end, (_, first, last) in zip(
+      ids, starts, ends, expected, strict=True
+    ):
+      assert start == first, text
+      if layer.vocabulary[number].startswith("<0x"):
+        num_bytes += 1
+        assert start < end, text
+        # The package gives the last byte the end of the character.
+        assert last <= end, text
+      else:
+        assert end == last, text
+  assert num_bytes > 3_000
+  assert num_ties < len(texts) / 50
+
+
+@pytest.mark.parametrize(
+  ("text", "character", "num_bytes", "places"),
+  [
+    ("ok \U0001f642 ok", "\U0001f642", 4, (3, 4)),
+    ("本日", "日", 3, (1, 2)),
+    # It is composed first.
+    ("ae\u0301a", "\u00e9", 2, (1, 3)),
+    # U+2044, a part of what one character is normalized to.
+    ("½", "\u2044", 3, (0, 1)),
+  ],
+)
+def test_each_byte_has_the_offsets_of_its_character(
+  text, character, num_bytes, places
+):
+  sentencepiece = pytest.importorskip("sentencepiece")
+  content = io.BytesIO()
+  sentencepiece.SentencePieceTrainer.train(
+    sentence_iterator=iter(["ok a 本 1 2"]),
+    model_writer=content,
+    vocab_size=270,
+    hard_vocab_limit=False,
+    byte_fallback=True,
+    minloglevel=2,
+    unk_id=0,
+    bos_id=1,
+    eos_id=2,
+  )
+  layer = SentencePieceTokenizer(
+    *sentence_pieces(content.getvalue(), "xlm-roberta", "")
+  )
+  expected = [f"<0x{byte:02X}>" for byte in character.encode()]
+  assert len(expected) == num_bytes
+  found = [token for token in _tokens(layer, text) if token[0] in expected]
+  assert found == [(token, *places) for token in expected]
+
+
+def test_tokenizer_json_may_fall_back_to_bytes(tmp_path, with_bytes):
+  vocabulary = sentence_pieces(with_bytes, "deberta-v2", "")
+  values = json_of_sentence_pieces(vocabulary)
+  path = tmp_path / "tokenizer.json"
+  path.write_text(json.dumps(values))
+  read = load_vocabulary(str(path), "deberta-v2")
+  text = "The mill \U0001f642 \u1234, ½"
+  layer = SentencePieceTokenizer(*read)
+  ids = layer([text]).ids.to_list()[0]
+  assert ids == SentencePieceTokenizer(*vocabulary)([text]).ids.to_list()[0]
+  theirs = tokenizers.Tokenizer.from_file(str(path))
+  assert theirs.encode(text, add_special_tokens=False).ids == ids
+  # As published: the bytes are tokens, but no character falls back to them.
+  values["model"]["byte_fallback"] = False
+  path.write_text(json.dumps(values))
+  layer = SentencePieceTokenizer(*load_vocabulary(str(path), "deberta-v2"))
+  ids = layer([text]).ids.to_list()[0]
+  assert layer.vocabulary.index("[UNK]") in ids
+  theirs = tokenizers.Tokenizer.from_file(str(path))
+  assert theirs.encode(text, add_special_tokens=False).ids == ids
+  values["model"] |= {"byte_fallback": True}
+  values["model"]["vocab"][4] = "<0xZZ>", 0.0
+  path.write_text(json.dumps(values))
+  with pytest.raises(ValueError, match=r"tokenizer\.json.*<0x00>"):
+    load_vocabulary(str(path), "deberta-v2")
 
 
 @pytest.fixture(scope="module")

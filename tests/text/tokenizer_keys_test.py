@@ -1,6 +1,9 @@
 """Each key of Hugging Face's tokenizer files is used or refused by name."""
 
+import json
+
 import pytest
+import tokenizers
 from tokenizer_json import tokenizer_json
 
 from bert_span.text.tokenizer_keys import (
@@ -40,6 +43,29 @@ def test_usual_files_are_accepted(kind):
     lower_case,
   )
   assert check_config({}, kind, "tokenizer_config.json") is None
+
+
+# As files of before version 0.9 of the tokenizers library have them.
+_UNTYPED = {
+  "WordPiece": {"max_input_chars_per_word": 100, "vocab": {"[UNK]": 0}},
+  "BPE": {"continuing_subword_prefix": "", "vocab": {"a": 0}, "merges": []},
+  "Unigram": {"unk_id": 3, "vocab": [["a", -1.0], *[["b", -1.0]] * 3]},
+}
+
+
+@pytest.mark.parametrize("kind", JSON_VALUES)
+def test_the_type_of_a_model_is_known_by_its_fields(kind):
+  values = tokenizer_json(kind, **_UNTYPED[kind])
+  del values["model"]["type"]
+  assert check_json(values, "") == (kind, kind == "WordPiece")
+  # The tokenizers library finds the same type.
+  content = json.dumps({"version": "1.0", "model": values["model"]})
+  model = tokenizers.Tokenizer.from_str(content).model
+  assert type(model).__name__ == kind
+  mark = {"WordPiece": "max_input_chars_per_word", "BPE": "merges"}
+  del values["model"][mark.get(kind, "unk_id")]
+  with pytest.raises(ValueError, match=r"tokenizer\.json: the type .*None"):
+    check_json(values, "tokenizer.json")
 
 
 @pytest.mark.parametrize(
@@ -107,6 +133,37 @@ def test_added_tokens_other_than_special_ones_are_refused(kind):
   values["added_tokens"].append({"id": 7, "content": "covid19"})
   with pytest.raises(ValueError, match="covid19"):
     check_json(values, "")
+
+
+@pytest.mark.parametrize(
+  ("model_type", "name", "refused"),
+  [
+    ("xlm-roberta", None, False),
+    ("camembert", None, False),
+    (None, "CamembertTokenizer", False),
+    ("deberta-v2", None, True),
+    ("deberta-v2", "DebertaV2TokenizerFast", True),
+    (None, None, True),
+  ],
+)
+def test_only_debertas_unigrams_are_lower_cased(model_type, name, refused):
+  values = {"do_lower_case": True, "tokenizer_class": name}
+  if refused:
+    with pytest.raises(ValueError, match="do_lower_case"):
+      check_config(values, "Unigram", "", model_type)
+  else:
+    assert check_config(values, "Unigram", "", model_type) is None
+
+
+def test_the_class_of_another_family_is_refused():
+  for model_type, name in (
+    ("xlm-roberta", "CamembertTokenizer"),
+    ("camembert", "DebertaV2TokenizerFast"),
+    ("deberta-v2", "XLMRobertaTokenizer"),
+  ):
+    check_config({"tokenizer_class": name}, "Unigram", "")
+    with pytest.raises(ValueError, match=f"tokenizer_class.*{name}"):
+      check_config({"tokenizer_class": name}, "Unigram", "", model_type)
 
 
 def test_damaged_objects_are_refused_by_name():
