@@ -9,11 +9,7 @@ import ml_dtypes  # noqa: F401 -- lets NumPy hold bfloat16 tensors
 import numpy as np
 import safetensors
 
-from bert_span.modeling.architectures import (
-  ARCHITECTURES,
-  architecture_of,
-  same_tokens,
-)
+from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import encoder_config, huggingface_config
 from bert_span.modeling.keras_internals import preset_file
 from bert_span.options.messages import shortened
@@ -61,8 +57,6 @@ _TOKENIZER_FILES = (
   *("tokenizer.json", "special_tokens_map.json"),
   *("tokenizer_config.json", "added_tokens.json"),
 )
-# transformers' classes for any tokenizer.json.
-_ANY_TOKENIZER = "PreTrainedTokenizerFast|TokenizersBackend"
 _PICKLED = re.compile(r".*\.(bin|pt|pth|ckpt|pkl|pickle)$")
 _POSITIONS = "position_embeddings.weight"
 _FLOATS = ("BF16", "F16", "F32", "F64")
@@ -175,10 +169,6 @@ def read_config(preset):
         "Use the config.json of the model; if the class is an own one around "
         "such an encoder, remove the key."
       )
-  _check_tokenizer_class(values, architecture, path)
-  path = preset_file(preset, "tokenizer_config.json")
-  if path:
-    _check_tokenizer_class(read_json_object(path), architecture, path)
   return config
 
 
@@ -192,20 +182,6 @@ def _family_of_class(name):
     ),
     None,
   )
-
-
-def _check_tokenizer_class(values, architecture, path):
-  """Refuses the tokenizer of another architecture."""
-  names = "|".join(each.class_name for each in same_tokens(architecture))
-  name = values.get("tokenizer_class")
-  known = f"({names})Tokenizer(Fast)?|{_ANY_TOKENIZER}"
-  if name is not None and not re.fullmatch(known, str(name)):
-    raise ValueError(
-      f"{path}: tokenizer_class must be missing or "
-      f"{architecture.class_name}Tokenizer in a model of {architecture.name}; "
-      f"other tokenizers give other tokens. Received: {shortened(name)}. Use "
-      "another model."
-    )
 
 
 def find_packaged_minilm():

@@ -447,7 +447,7 @@ PUBLISHED = {
     names="encoder",
     is_cased=True,
     is_pickled=True,
-    refused="tokenizer_class",
+    refused="byte pairs",
   ),
   "cl-tohoku/bert-base-japanese*": _bert(
     {**_MLM, "tokenizer_class": "BertJapaneseTokenizer"},
