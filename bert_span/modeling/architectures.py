@@ -79,6 +79,17 @@ class Architecture:
     """Whether question and passage have embeddings of their own."""
     return "num_segments" in self.sizes
 
+  @property
+  def class_name(self):
+    """How the names of its classes begin in transformers."""
+    name = self.backbone.__name__.removesuffix("Backbone")
+    return self.huggingface_class or name
+
+  @property
+  def prefix(self):
+    """What is before the names of its weights in a model with a head."""
+    return f"{self.huggingface_prefix or self.name}."
+
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class CamembertBackbone(keras_hub.models.XLMRobertaBackbone):
@@ -257,6 +268,15 @@ _ARCHITECTURES = (
   ),
 )
 ARCHITECTURES = {each.name: each for each in _ARCHITECTURES}
+
+
+def same_tokens(architecture):
+  """The architectures whose tokenizers give the same tokens."""
+  return [
+    each
+    for each in _ARCHITECTURES
+    if each is architecture or each.tokens == architecture.tokens == WORD_PIECES
+  ]
 
 
 def architecture_of(backbone):

@@ -164,22 +164,18 @@ def check_read_back(saved, read, path):
       )
 
 
-def load_encoder(config, shapes, read_tensor, possible_names, source):
+def load_encoder(config, shapes, read_tensor, stored_name, source):
   """Builds the encoder of a config and fills it with stored tensors.
 
   `shapes` and `read_tensor` give the stored tensors in the original's layout
-  (kernels [inputs, outputs]), and `possible_names` the names that a weight of
-  the original may be stored under. The pooler may be missing.
+  (kernels [inputs, outputs]), and `stored_name` the name that a weight of the
+  original is stored under. The pooler may be missing.
   """
-
-  def find(original):
-    return next((n for n in possible_names(original) if n in shapes), None)
-
   found, missing = {}, []
   for path, (name, shape) in original_weights(config).items():
-    stored = find(name)
-    if stored is None:
-      missing.append(possible_names(name)[0])
+    stored = stored_name(name)
+    if stored not in shapes:
+      missing.append(stored)
       continue
     found[path] = stored
     if tuple(shapes[stored]) != shape:
@@ -193,7 +189,8 @@ def load_encoder(config, shapes, read_tensor, possible_names, source):
       f"{source} lacks {_abridged(encoder)} of the configuration's encoder. It "
       f"holds {_abridged(sorted(shapes))}. {_USE_CONFIG}"
     )
-  if find(f"encoder/layer_{config.num_layers}/attention/self/query/kernel"):
+  next_layer = f"encoder/layer_{config.num_layers}"
+  if stored_name(f"{next_layer}/attention/self/query/kernel") in shapes:
     raise ValueError(
       f"{source} holds more layers than the {config.num_layers} of the "
       f"configuration. {_USE_CONFIG}"
@@ -245,7 +242,7 @@ def load_tf1_checkpoint(config, checkpoint):
     head["kernel"] = reader.get_tensor(_HEAD_KERNEL).T  # [hidden, 2]
     if _HEAD_BIAS in shapes:
       head["bias"] = reader.get_tensor(_HEAD_BIAS)
-  tensors = (shapes, reader.get_tensor, lambda name: [f"bert/{name}"])
+  tensors = (shapes, reader.get_tensor, lambda name: f"bert/{name}")
   return LoadedPreset(
     load_encoder(config, *tensors, checkpoint),
     {"span_head": head} if head else {},

@@ -102,22 +102,24 @@ _MINILM_SHA256 = (
 
 def load_huggingface(directory):
   """Loads a local directory as a `LoadedPreset`, with its span head if any."""
-  config_path = os.path.join(directory, CONFIG_FILE)
-  values = read_json_object(config_path)
-  config = huggingface_config(values, config_path)
+  config = read_config(directory)
   architecture = ARCHITECTURES[config.architecture]
-  _check_config(values, architecture, config_path)
   first = architecture.first_position
   files, shapes = {}, {}  # of each tensor, the shape in the original's layout
   for path in _tensor_files(directory):
     with open_safetensors(path) as file:
-      for stored in file.keys():  # noqa: SIM118
-        name = _WRAPPERS.sub("", stored)
-        shape = file.get_slice(stored).get_shape()
-        if name.endswith(_POSITIONS) and shape:
-          shape = [shape[0] - first, *shape[1:]]
-        shapes[name] = shape[::-1] if _is_transposed(name, shape) else shape
-        files[name] = path, stored
+      stored_shapes = {n: file.get_slice(n).get_shape() for n in file.keys()}  # noqa: SIM118
+    for stored, shape in stored_shapes.items():
+      name = _weight_name(stored, architecture)
+      if name in files:
+        raise ValueError(
+          f"{path}: {stored} is the same weight as {files[name][1]} in "
+          f"{files[name][0]}. Remove the one that was not trained."
+        )
+      if name.endswith(_POSITIONS) and shape:
+        shape = [shape[0] - first, *shape[1:]]
+      shapes[name] = shape[::-1] if _is_transposed(name, shape) else shape
+      files[name] = path, stored
 
   def read_original(name):
     tensor = _read_tensor(files, name)
@@ -129,21 +131,17 @@ def load_huggingface(directory):
         segments = _read_tensor(files, segment)
         if segments.shape[1:] != tensor.shape[1:] or not len(segments):
           raise ValueError(
-            f"{directory}: {segment} must have the shape [1 or more, "
+            f"{directory}: {files[segment][1]} must have the shape [1 or more, "
             f"{tensor.shape[1]}]. Received: {list(segments.shape)}. Download "
             "the weights again."
           )
         tensor = tensor + segments[0]
     return tensor.T if _is_transposed(name, tensor.shape) else tensor
 
-  def possible_names(original):
-    # Old files call LayerNorm's weights gamma and beta, as the original does.
-    old = original.replace("layer_", "layer.").replace("/", ".")
-    names = (huggingface_name(original, architecture), old)
-    # A model with a head has a prefix, a plain encoder has none.
-    return [p + n for n in names for p in ("", _prefix(architecture))]
+  def stored_name(original):
+    return huggingface_name(original, architecture)
 
-  tensors = (shapes, read_original, possible_names)
+  tensors = (shapes, read_original, stored_name)
   vocabulary, lower_case = find_tokenizer(directory)
   return LoadedPreset(
     load_encoder(config, *tensors, directory),
@@ -151,6 +149,43 @@ def load_huggingface(directory):
     vocabulary,
     lower_case if architecture.tokens == WORD_PIECES else False,
     f"the Hugging Face directory {directory}",
+  )
+
+
+def read_config(preset):
+  """The `EncoderConfig` of a directory or handle, if it is computed here."""
+  path = preset_file(preset, CONFIG_FILE)
+  values = read_json_object(path)
+  classes = values.get("architectures") or []
+  classes = classes if isinstance(classes, list) else [classes]
+  families = {str(each): _family_of_class(str(each)) for each in classes}
+  if values.get("model_type") is None:  # as in some files of 2020
+    found = (each.name for each in families.values() if each)
+    values["model_type"] = next(found, None)
+  config = huggingface_config(values, path)
+  architecture = ARCHITECTURES[config.architecture]
+  _check_config(values, architecture, path)
+  for name, family in families.items():
+    # RoBERTa, XLM-R and CamemBERT compute the same.
+    if not family or family.prefix != architecture.prefix:
+      raise ValueError(
+        f"{path}: architectures must be classes of {architecture.name}, such "
+        f"as {architecture.class_name}ForQuestionAnswering. Received: {name}. "
+        "Use the config.json of the model; if the class is an own one around "
+        "such an encoder, remove the key."
+      )
+  return config
+
+
+def _family_of_class(name):
+  """The architecture of a class of transformers; None if it is none of ours."""
+  return next(
+    (
+      each
+      for each in ARCHITECTURES.values()
+      if re.match(f"{each.class_name}(For[A-Z]|Model|LMHead|PreTrained)", name)
+    ),
+    None,
   )
 
 
@@ -192,7 +227,8 @@ def save_huggingface(extractor, directory):
   check = architecture_of(backbone).check_transformers
   if check:
     check(encoder_config(backbone))
-  class_name = f"{_class_name(backbone)}For{extractor.transformers_task}"
+  class_name = architecture_of(backbone).class_name
+  class_name = f"{class_name}For{extractor.transformers_task}"
   extractor.check_trained()
   weights = {w.name: value for w, value in merged_weights(extractor.head)}
   head = {
@@ -225,7 +261,7 @@ def write_model(directory, backbone, head, class_name):
 def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
   """Writes the vocabulary, as `load_vocabulary` has it, for transformers."""
   values = {
-    "tokenizer_class": f"{_class_name(backbone)}Tokenizer",
+    "tokenizer_class": f"{architecture_of(backbone).class_name}Tokenizer",
     "model_max_length": backbone.max_sequence_length,
   }
   kind = vocabulary_kind(vocabulary)
@@ -260,7 +296,7 @@ def encoder_tensors(backbone):
       tensor = np.pad(tensor, ((architecture.first_position, 0), (0, 0)))
     if _is_transposed(name, tensor.shape):
       tensor = tensor.T.copy()
-    tensors[_prefix(architecture) + name] = tensor
+    tensors[architecture.prefix + name] = tensor
   if architecture.first_position:
     # Part of the positions here.
     name = "roberta.embeddings.token_type_embeddings.weight"
@@ -296,13 +332,16 @@ def config_values(backbone):
 
 
 def refuse_pickled(directory, files):
+  """Refuses pickled weights, where no others are among some files."""
   pickled = ", ".join(filter(_PICKLED.match, files))
-  if pickled:
+  if pickled and not any(name.endswith(".safetensors") for name in files):
     raise ValueError(
       f"{directory} holds only pickled weights ({pickled}), which can run any "
-      f"code when they are loaded. Take the {WEIGHTS_FILE} of the same model, "
-      f"or convert it with transformers: AutoModel.from_pretrained("
-      f"{directory!r}).save_pretrained(NEW, safe_serialization=True)."
+      f"code when they are loaded. Take the {WEIGHTS_FILE} of the same model; "
+      "it may be in an open pull request: `hf download NAME --revision "
+      "refs/pr/N`. Or convert it with transformers: AutoModelForQuestion"
+      f"Answering.from_pretrained({directory!r}).save_pretrained({directory!r},"
+      " safe_serialization=True), with AutoModel for an encoder without a head."
     )
 
 
@@ -417,15 +456,12 @@ def _check_config(values, architecture, path):
       )
 
 
-def _prefix(architecture):
-  """Before the names of an encoder's weights in a model with a head."""
-  return f"{architecture.huggingface_prefix or architecture.name}."
-
-
-def _class_name(backbone):
-  """How the names of its classes begin in transformers."""
-  name = type(backbone).__name__.removesuffix("Backbone")
-  return architecture_of(backbone).huggingface_class or name
+def _weight_name(stored, architecture):
+  """The name of a weight in an encoder, from that in a file."""
+  name = _WRAPPERS.sub("", stored).removeprefix(architecture.prefix)
+  # Old files call LayerNorm's weights gamma and beta, as the original does.
+  name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name)
+  return re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
 
 
 def _tensor_files(directory):

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import build_encoder, read_bert_config
+from bert_span.modeling.keras_internals import preset_file
 from bert_span.presets import huggingface, model_directory
 from bert_span.presets.encoder_weights import (
   LoadedPreset,
@@ -18,10 +19,13 @@ from bert_span.storage.files import local_directory, read_json_object
 
 # Handles that KerasHub resolves over the network.
 _HUB_SCHEMES = ("hf://", "kaggle://", "modelscope://")
+# One of them is in each config.json.
+_FAMILY_KEYS = "registered_name", "model_type", "architectures"
 _KINDS = (
   "a directory this package saved or a KerasHub preset (config.json with "
   '"registered_name", model.weights.h5), or a Hugging Face directory '
-  '(config.json with "model_type", model.safetensors, vocabulary)'
+  '(config.json with "model_type" or "architectures", model.safetensors, '
+  "vocabulary)"
 )
 
 
@@ -72,11 +76,12 @@ def _load_directory(directory, verify):
       if verify:
         model_directory.check_checksums(local)
       heads = model_directory.read_heads(local)
+      backbone = model_directory.load_backbone(local)
       kind = "model bert_span trained" if heads else "KerasHub preset"
       loaded = LoadedPreset(
-        model_directory.load_backbone(local),
+        backbone,
         heads,
-        *model_directory.find_tokenizer(local),
+        *model_directory.find_tokenizer(local, backbone),
         f"the {kind} in {local}",
       )
   if local == directory:
@@ -95,7 +100,7 @@ def _is_huggingface(local, directory):
   files = sorted(os.listdir(local))
   if model_directory.CONFIG_FILE in files:
     values = read_json_object(os.path.join(local, model_directory.CONFIG_FILE))
-    if "registered_name" in values or "model_type" in values:
+    if not values.keys().isdisjoint(_FAMILY_KEYS):
       return "registered_name" not in values
   if "bert_config.json" in files:
     raise ValueError(
@@ -114,9 +119,7 @@ def _load_by_name(preset):
   """Loads what KerasHub downloads, or finds in its cache."""
   try:
     backbone = keras_hub.models.Backbone.from_preset(preset)
-    vocabulary, lower_case = model_directory.find_tokenizer(preset)
-    if vocabulary is None:  # A model in Hugging Face's format.
-      vocabulary, lower_case = huggingface.find_tokenizer(preset)
+    config = read_json_object(preset_file(preset, model_directory.CONFIG_FILE))
   # Each hub's client raises its own exceptions: network, login, no file.
   except Exception as error:
     raise ValueError(
@@ -126,7 +129,11 @@ def _load_by_name(preset):
     ) from error
   try:
     architecture_of(backbone)
-  except ValueError as error:
+    if "registered_name" in config:
+      tokenizer = model_directory.find_tokenizer(preset, backbone)
+    else:  # A model in Hugging Face's format.
+      huggingface.read_config(preset)
+      tokenizer = huggingface.find_tokenizer(preset)
+  except Exception as error:  # The tokenizer's files are downloaded, too.
     raise ValueError(f"{preset}: {error}. Use another preset.") from error
-  description = f"the preset {preset}"
-  return LoadedPreset(backbone, {}, vocabulary, lower_case, description)
+  return LoadedPreset(backbone, {}, *tokenizer, f"the preset {preset}")

@@ -12,7 +12,11 @@ import keras
 import numpy as np
 
 from bert_span.modeling import encoder
-from bert_span.modeling.architectures import ARCHITECTURES
+from bert_span.modeling.architectures import (
+  ARCHITECTURES,
+  architecture_of,
+  same_tokens,
+)
 from bert_span.modeling.keras_internals import (
   preset_file,
   weights_content,
@@ -60,6 +64,14 @@ _WRITERS = {
   ".tflite": "Write the file with extractor.export or export_tflite.py",
   ".onnx": "See docs/integrations.md, ONNX",
   ".h5": "Write the file with extractor.save_weights",
+}
+# Settings of KerasHub's tokenizers, and the values that give the tokens that
+# are computed here; None for a missing one.
+_TOKENIZER_VALUES = {
+  "split": (None, True),
+  "suffix_indicator": (None, "##"),
+  "oov_token": (None, "[UNK]"),
+  "add_prefix_space": (None, False),
 }
 # The object in config.json of what KerasHub's configuration lacks.
 _OWN_KEY = "bert_span"
@@ -211,16 +223,16 @@ def load_backbone(directory):
   """The backbone of a local KerasHub preset directory."""
   path = os.path.join(directory, CONFIG_FILE)
   values = read_json_object(path)
-  architectures = {
-    keras.saving.get_registered_name(each.backbone): each
-    for each in ARCHITECTURES.values()
-  }
-  # A list cannot be looked up.
-  architecture = architectures.get(str(values.get("registered_name")))
+  name = values.get("registered_name")
+  # KerasHub registers its classes also by the names of KerasNLP.
+  kind = keras.saving.get_registered_object(str(name))  # It may be a list.
+  architectures = {each.backbone: each for each in ARCHITECTURES.values()}
+  architecture = architectures.get(kind)
   if architecture is None:
+    names = map(keras.saving.get_registered_name, architectures)
     raise ValueError(
-      f"{path}: registered_name must be one of {', '.join(architectures)}. "
-      f"Received: {values.get('registered_name')}. Use another model."
+      f"{path}: registered_name must be one of {', '.join(names)}. Received: "
+      f"{name}. Use another model."
     )
   settings = values.get("config")
   if not isinstance(settings, dict):
@@ -273,22 +285,46 @@ def read_heads(directory):
   }
 
 
-def find_tokenizer(preset):
+def find_tokenizer(preset, backbone):
   """The vocabulary's path and whether it is lower-cased, None if unknown."""
   paths = (preset_file(preset, name) for name in _VOCABULARY_FILES)
   vocabulary = next(filter(None, paths), None)
   if vocabulary is None:
     return None, None
-  if not vocabulary.endswith(VOCABULARY_FILE):
-    return vocabulary, False  # Only WordPieces can be lower-cased.
   path = preset_file(preset, TOKENIZER_FILE)
-  settings = read_json_object(path).get("config") if path else None
-  lower_case = settings.get("lowercase") if isinstance(settings, dict) else None
+  lower_case = _read_tokenizer(path, backbone) if path else None
+  # Only WordPieces can be lower-cased.
+  is_word_pieces = vocabulary.endswith(VOCABULARY_FILE)
+  return vocabulary, lower_case if is_word_pieces else False
+
+
+def _read_tokenizer(path, backbone):
+  """Whether a tokenizer.json of KerasHub lower-cases, None if unknown."""
+  values = read_json_object(path)
+  architecture = architecture_of(backbone)
+  name = values.get("registered_name")
+  kind = keras.saving.get_registered_object(str(name))
+  if kind not in [each.tokenizer for each in same_tokens(architecture)]:
+    raise ValueError(
+      f"{path}: registered_name must be the tokenizer of {architecture.name}. "
+      f"Received: {name}. Use the files of one model."
+    )
+  settings = checked_object(values.get("config"), f"{path}, config")
+  lower_case = settings.get("lowercase")
   if not isinstance(lower_case, bool | None):
     raise ValueError(
       f"{path}: lowercase must be true or false. Received: {lower_case!r}."
     )
-  return vocabulary, lower_case
+  # Accents are removed where letters are lower-cased: KerasHub's presets keep
+  # them by this file, but have the weights of models that lost them.
+  accepted = {"strip_accents": (None, False)} if not lower_case else {}
+  for key, choices in (_TOKENIZER_VALUES | accepted).items():
+    if settings.get(key) not in choices:
+      raise ValueError(
+        f"{path}: {key} must be {choices[1]!r}; other values give other tokens."
+        f" Received: {settings[key]!r}. Use another model."
+      )
+  return lower_case
 
 
 def _head_files(directory):

@@ -91,6 +91,117 @@ def test_prefixes_of_wrapped_modules_are_removed(
   assert list(loaded.head_weights) == ["span_head"]
 
 
+_GAMMA = "embeddings.LayerNorm.weight"
+
+
+@pytest.mark.parametrize("in_shards", [False, True])
+@pytest.mark.parametrize(
+  ("first", "second"),
+  [
+    (_GAMMA, f"module.{_GAMMA}"),
+    (f"_orig_mod.{_GAMMA}", f"module.{_GAMMA}"),
+    (_GAMMA, f"bert.{_GAMMA}"),
+    (f"bert.{_GAMMA}", f"module.bert.{_GAMMA}"),
+    (_GAMMA, "embeddings.LayerNorm.gamma"),
+    ("bert.embeddings.LayerNorm.beta", "embeddings.LayerNorm.bias"),
+    ("qa_outputs.weight", "module.qa_outputs.weight"),
+  ],
+)
+def test_two_tensors_of_one_weight_are_refused_with_both_names(
+  tmp_path, tensors, first, second, in_shards
+):
+  for name in (_GAMMA, "embeddings.LayerNorm.bias"):
+    del tensors[name]
+  tensors[first] = np.ones([2, 4], "float32")
+  if in_shards:
+    save_file(tensors, tmp_path / "a.safetensors")
+    save_file({second: np.zeros([2, 4])}, tmp_path / "b.safetensors")
+    _write_index(tmp_path, {first: "a.safetensors", second: "b.safetensors"})
+  else:
+    _write(tmp_path, {**tensors, second: np.zeros([2, 4])})
+  with pytest.raises(ValueError, match="same weight") as refused:
+    load_huggingface(str(tmp_path))
+  assert all(f"{name} " in str(refused.value) for name in (first, second))
+
+
+def test_a_tensor_that_two_shards_have_is_refused(tmp_path, tensors):
+  for name in ("a.safetensors", "b.safetensors"):
+    save_file(tensors, tmp_path / name)
+  _write_index(tmp_path, {_GAMMA: "a.safetensors", "x": "b.safetensors"})
+  with pytest.raises(ValueError, match=r"b\.safetensors: .*a\.safetensors"):
+    load_huggingface(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+  ("changes", "key"),
+  [
+    ({"architectures": ["RobertaForQuestionAnswering"]}, "architectures"),
+    ({"architectures": ["AlbertModel"]}, "architectures"),
+    ({"architectures": "BertGenerationEncoder"}, "architectures"),
+    ({"architectures": ["BertModel", "ElectraModel"]}, "architectures"),
+    ({"architectures": [["BertModel"]]}, "architectures"),
+    (
+      {"model_type": "roberta", "architectures": ["RobertaPreLayerNormModel"]},
+      "architectures",
+    ),
+    ({"tokenizer_class": "BertJapaneseTokenizer"}, "tokenizer_class"),
+    ({"tokenizer_class": "RobertaTokenizer"}, "tokenizer_class"),
+    ({"tokenizer_class": ["BertTokenizer"]}, "tokenizer_class"),
+    ({"model_type": None, "architectures": ["AlbertModel"]}, "model_type"),
+    ({"model_type": None}, "model_type"),
+  ],
+)
+def test_classes_of_another_family_are_refused_by_name(
+  tmp_path, tensors, changes, key
+):
+  config = {**_CONFIG, "pad_token_id": None, **changes}
+  with pytest.raises(ValueError, match=rf"config\.json: {key}"):
+    load_huggingface(_write(tmp_path, tensors, config))
+
+
+@pytest.mark.parametrize(
+  ("family", "name"),
+  [
+    ("xlm-roberta", "CamembertTokenizer"),
+    ("camembert", "XLMRobertaTokenizerFast"),
+    ("electra", "RobertaTokenizer"),
+  ],
+)
+def test_the_tokenizer_of_another_family_is_refused_by_name(
+  tmp_path, family, name
+):
+  backbone = tiny_encoder(architecture=family)
+  directory = _write(
+    tmp_path, encoder_tensors(backbone), config_values(backbone)
+  )
+  load_huggingface(directory)
+  path = tmp_path / "tokenizer_config.json"
+  path.write_text(json.dumps({"tokenizer_class": name}))
+  with pytest.raises(ValueError, match=rf"{path}: tokenizer_class .*{name}"):
+    load_huggingface(directory)
+
+
+@pytest.mark.parametrize(
+  ("model_type", "class_name"),
+  [
+    ("bert", "BertLMHeadModel"),
+    ("bert", "BertPreTrainedModel"),
+    (None, "BertForPreTraining"),
+    ("roberta", "XLMRobertaForQuestionAnswering"),
+  ],
+)
+def test_classes_of_the_family_are_read(tmp_path, model_type, class_name):
+  backbone = tiny_encoder(architecture=model_type or "bert")
+  config = {
+    **config_values(backbone),
+    "model_type": model_type,
+    "architectures": [class_name],
+    "tokenizer_class": None,
+  }
+  loaded = load_huggingface(_write(tmp_path, encoder_tensors(backbone), config))
+  _assert_same_weights(loaded.backbone, backbone, rtol=0)
+
+
 @pytest.mark.parametrize(
   ("key", "value"),
   [

@@ -1,13 +1,16 @@
 """What transformers computes with small random models and with ours.
 
   python transformers_models.py INPUTS.npz OURS THEIRS
+  python transformers_models.py INPUTS.npz PUBLISHED
 
 Writes models of all architectures as THEIRS/NAME-DTYPE, and for each model
 OURS/* and THEIRS/* its start_logits and end_logits as outputs.npz in it. For
 OURS/* also the ids of the pairs in OURS/../pairs.json, as pairs.json in it, and
-the logits of its windows.npz, where there is one, as windows_outputs.npz. A
-process of its own: PyTorch's compiler and TensorFlow, loaded into one, end it
-in some of their versions.
+the logits of its windows.npz, where there is one, as windows_outputs.npz. For
+PUBLISHED/* what the class of its config.json computes as outputs.npz: logits,
+or the vectors of tokens where it has no such head. A process of its own:
+PyTorch's compiler and TensorFlow, loaded into one, end it in some of their
+versions.
 """
 
 import json
@@ -96,8 +99,12 @@ _DTYPES = "float32", "float16", "bfloat16"
 _AUTO = transformers.AutoModelForQuestionAnswering
 
 
-def main(inputs_path, ours, theirs):
+def main(inputs_path, ours, theirs=None):
   """Makes the models and writes the outputs."""
+  if theirs is None:
+    for directory in pathlib.Path(ours).iterdir():
+      _write_published(directory, inputs_path)
+    return
   _make_models(theirs)
   for folder in (ours, theirs):
     for directory in pathlib.Path(folder).iterdir():
@@ -124,18 +131,40 @@ def _make_models(directory):
       )
 
 
-def _write_outputs(directory, inputs_path, path):
-  """Computes in float32; fails where weights are missing."""
+def _outputs(model, inputs_path):
   with np.load(inputs_path) as stored:
     inputs = {name: torch.tensor(stored[name]).long() for name in stored}
+  if not getattr(model.config, "type_vocab_size", 0) > 1:
+    del inputs["token_type_ids"]
+  with torch.no_grad():
+    return model.eval()(**inputs)
+
+
+def _write_published(directory, inputs_path):
+  values = json.loads((directory / "config.json").read_text())
+  name, *_ = values.get("architectures", ["AutoModel"])
+  model, report = getattr(transformers, name).from_pretrained(
+    directory, dtype=torch.float32, output_loading_info=True
+  )
+  # Of heads, and of poolers, not all are there.
+  encoder = ("embeddings", ".layer.", "qa_outputs")
+  missing = report["missing_keys"]
+  assert not [n for n in missing if any(x in n for x in encoder)], missing
+  if name.endswith("ForQuestionAnswering"):
+    outputs = _outputs(model, inputs_path)
+    stacked = torch.stack([outputs.start_logits, outputs.end_logits], -1)
+  else:
+    stacked = _outputs(model.base_model, inputs_path).last_hidden_state
+  np.savez(directory / "outputs.npz", outputs=stacked.numpy())
+
+
+def _write_outputs(directory, inputs_path, path):
+  """Computes in float32; fails where weights are missing."""
   model, report = _AUTO.from_pretrained(
     directory, dtype=torch.float32, output_loading_info=True
   )
   assert not report["missing_keys"], report
-  if not getattr(model.config, "type_vocab_size", 0) > 1:
-    del inputs["token_type_ids"]
-  with torch.no_grad():
-    outputs = model.eval()(**inputs)
+  outputs = _outputs(model, inputs_path)
   np.savez(
     path,
     start_logits=outputs.start_logits.numpy(),

@@ -1,0 +1,236 @@
+"""Checkpoints load as they are published, with their tokens and logits."""
+
+import functools
+import importlib.util
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import keras_hub
+import numpy as np
+import pytest
+from published_files import (
+  OTHER_KEYS,
+  PUBLISHED,
+  TEXTS,
+  published_config,
+  write_keras_nlp,
+  write_published,
+)
+
+from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.modeling.architectures import ARCHITECTURES
+from bert_span.modeling.encoder import encode
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.text.options import WindowOptions
+
+pytestmark = pytest.mark.large
+_LOADED = [name for name, row in PUBLISHED.items() if not row.refused]
+_REFUSED = [name for name, row in PUBLISHED.items() if row.refused]
+_SHARED = pathlib.Path(__file__).parents[2].parent / "shared"
+_KERAS_NLP = (
+  *("bert", "bert uncased", "distilbert", "electra", "roberta"),
+  *("xlm-roberta", "deberta-v2"),
+)
+_PAGE = "docs/coming_from_transformers.md"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+  """Writes a checkpoint once; its folder, and what gives a text's right ids."""
+  folder = tmp_path_factory.mktemp("published")
+
+  @functools.cache
+  def write(name):
+    directory = folder / re.sub(r"\W+", "_", name)
+    return directory, write_published(directory, name)
+
+  return write
+
+
+@pytest.fixture(scope="module")
+def loaded(written):
+  """Loads a checkpoint; once, as two tests ask for it."""
+
+  @functools.cache
+  def load(name):
+    return _load(written(name)[0])
+
+  return load
+
+
+def _load(directory):
+  """The preset of a directory, and its tokenizer."""
+  source = EncoderSource(preset=str(directory))
+  preset = source.load()
+  options = WindowOptions(384, 128, 64)
+  preprocessor = SpanPreprocessor(
+    preset.vocabulary(), source.lower_case(preset), options
+  )
+  return preset, preprocessor.tokenizer
+
+
+@pytest.fixture(scope="module")
+def outputs(written, repository):
+  """What transformers computes, by the name of a checkpoint."""
+  for name, title in (("torch", "PyTorch"), ("transformers", "transformers")):
+    if not importlib.util.find_spec(name):
+      pytest.skip(f"{title} is not installed")
+  directories = {name: written(name)[0] for name in _LOADED}
+  folder = directories[_LOADED[0]].parent
+  names = "input_ids", "token_type_ids", "attention_mask"
+  inputs = dict(zip(names, _inputs().values(), strict=True))
+  np.savez(folder.parent / "published.npz", **inputs)
+  script = repository / "tests/support/transformers_models.py"
+  command = [sys.executable, script, folder.parent / "published.npz", folder]
+  subprocess.run(command, check=True)
+
+  def read(name):
+    with np.load(directories[name] / "outputs.npz") as stored:
+      return stored["outputs"]
+
+  return read
+
+
+def _inputs():
+  """Windows of two lengths."""
+  positions = np.arange(24)
+  mask = (positions < [[9], [24]]).astype("int32")
+  # From 5: no padding, which RoBERTa does not count as a position.
+  ids = np.random.default_rng(3).integers(5, 60, [2, 24])
+  return {
+    "token_ids": np.where(mask, ids, 1).astype("int32"),
+    "segment_ids": (positions >= [[4], [8]]).astype("int32") * mask,
+    "padding_mask": mask,
+  }
+
+
+@pytest.mark.parametrize("name", _LOADED)
+def test_a_published_checkpoint_has_its_tokens(written, loaded, name):
+  _, ids_of_text = written(name)
+  _, tokenizer = loaded(name)
+  assert len(TEXTS) == 200
+  assert tokenizer(TEXTS).ids.to_list() == list(map(ids_of_text, TEXTS))
+
+
+@pytest.mark.parametrize("name", _LOADED)
+def test_a_published_checkpoint_has_its_logits(outputs, loaded, name):
+  expected, inputs = outputs(name), _inputs()
+  preset, _ = loaded(name)
+  ours = np.asarray(encode(preset.backbone, inputs))
+  head = preset.head_weights.get("span_head")
+  assert bool(head) == ("qa" in PUBLISHED[name].names)
+  if head:
+    ours = ours @ head["kernel"] + head["bias"]
+  kept = inputs["padding_mask"].astype(bool)
+  np.testing.assert_allclose(ours[kept], expected[kept], atol=1e-4)
+  assert ours[kept].std() > 0.1
+
+
+@pytest.mark.parametrize("name", _REFUSED)
+def test_a_checkpoint_with_other_tokens_is_refused_by_name(written, name):
+  directory, _ = written(name)
+  with pytest.raises(ValueError, match=PUBLISHED[name].refused):
+    _load(directory)
+
+
+def test_the_remedy_for_an_encoder_with_xlm_rs_tokens_loads_it(written):
+  directory, ids_of_text = written("nguyenvulebinh/vi-mrc-base (and -large)")
+  path = directory / "config.json"
+  values = json.loads(path.read_text())
+  path.write_text(json.dumps({**values, "model_type": "xlm-roberta"}))
+  _, tokenizer = _load(directory)
+  path.write_text(json.dumps(values))
+  assert tokenizer(TEXTS).ids.to_list() == list(map(ids_of_text, TEXTS))
+
+
+def test_pickled_weights_are_refused_unless_safetensors_are_beside_them(
+  written, tmp_path
+):
+  directory, _ = written("deepset/gbert-base")
+  (directory / "pytorch_model.bin").touch()
+  _load(directory)
+  (directory / "pytorch_model.bin").rename(tmp_path / "pytorch_model.bin")
+  (tmp_path / "config.json").write_bytes(
+    (directory / "config.json").read_bytes()
+  )
+  with pytest.raises(ValueError, match=r"pickled.*pytorch_model\.bin.*refs/pr"):
+    _load(tmp_path)
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+@pytest.mark.parametrize("name", _KERAS_NLP)
+def test_a_preset_of_keras_nlp_loads_as_keras_hub_reads_it(
+  tmp_path, name, is_old
+):
+  ids_of_text = write_keras_nlp(tmp_path, name, is_old)
+  preset, tokenizer = _load(tmp_path)
+  inputs = _inputs()
+  theirs = keras_hub.models.Backbone.from_preset(str(tmp_path))
+  ours = np.asarray(encode(preset.backbone, inputs))
+  np.testing.assert_allclose(ours, encode(theirs, inputs), atol=1e-5)
+  assert ours.std() > 0.1
+  assert tokenizer(TEXTS).ids.to_list() == list(map(ids_of_text, TEXTS))
+  read = keras_hub.models.Tokenizer.from_preset(str(tmp_path))
+  assert np.asarray(read("The mill")).tolist() == ids_of_text("The mill")
+
+
+@pytest.mark.parametrize(
+  ("key", "value"),
+  [
+    ("registered_name", "keras_nlp>RobertaTokenizer"),
+    ("registered_name", "keras_nlp>NoTokenizer"),
+    ("split", False),
+    ("suffix_indicator", "@@"),
+    ("oov_token", "<unk>"),
+    ("strip_accents", True),
+    ("lowercase", "true"),
+  ],
+)
+def test_a_preset_with_other_tokens_is_refused_by_name(tmp_path, key, value):
+  write_keras_nlp(tmp_path, "bert", False)
+  path = tmp_path / "tokenizer.json"
+  values = json.loads(path.read_text())
+  part = values if key in values else values["config"]
+  part[key] = value
+  path.write_text(json.dumps(values))
+  with pytest.raises(ValueError, match=rf"{path}: {key} "):
+    _load(tmp_path)
+
+
+def test_the_table_has_what_the_facts_say():
+  path = _SHARED / "checkpoints" / "facts.json"
+  if not path.exists():
+    pytest.skip("../shared/checkpoints is not on this machine")
+  facts = json.loads(path.read_text("utf-8"))
+  assert facts.keys() == PUBLISHED.keys()
+  wrong = []
+  for name, fact in facts.items():
+    row, files = PUBLISHED[name], " ".join(fact["files"])
+    if row.family not in ARCHITECTURES:
+      assert fact["config"]["model_type"] == row.family
+      continue
+    for file, ours, theirs in (
+      ("config.json", published_config(name), fact["config"]),
+      ("tokenizer_config.json", row.tokenizer or {}, fact["tokenizer_config"]),
+    ):
+      wrong += [
+        (name, file, key, value)
+        for key, value in theirs.items()
+        # What was not seen has a remark in parentheses.
+        if "(" not in f"{key}{value}" and key not in ("exists", "...")
+        if key not in OTHER_KEYS and ours.get(key) != value
+      ]
+    for file, has in (
+      (r"model\.safetensors", not row.is_pickled),
+      (r"tokenizer\.json", bool(row.json)),
+      (r"(spm|bpe)\.model|vocab\.(txt|json)", bool(row.files)),
+      (r"special_tokens_map\.json", bool(row.special)),
+      (r"added_tokens\.json", row.added is not None),
+    ):
+      is_listed = "config.json" in files  # not "as" another
+      if is_listed and bool(re.search(file, files)) != has:
+        wrong.append((name, file))
+  assert not wrong, "\n".join(map(str, wrong))
