@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import build_encoder, encoder_config
+from bert_span.storage.files import literal_checkpoint
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import load_vocabulary, vocabulary_kind
 
@@ -197,7 +198,7 @@ def load_tf1_checkpoint(config, checkpoint):
       f"read. Received: {checkpoint}"
     )
   try:
-    reader = tf.train.load_checkpoint(checkpoint)
+    reader = tf.train.load_checkpoint(literal_checkpoint(checkpoint))
   except (ValueError, RuntimeError, tf.errors.OpError) as error:
     raise ValueError(
       f"Cannot read the checkpoint {checkpoint}: {error} Its files should be "
