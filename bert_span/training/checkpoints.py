@@ -205,10 +205,8 @@ def checkpoint_names(output_dir):
   if not tf.io.gfile.isdir(output_dir):
     return []
   path = tf.io.gfile.join(output_dir, _LIST)
-  indexed = [
-    name.removesuffix(".index")
-    for name in _names_in(output_dir, r"-\d+\.index")
-  ]
+  indexes = _names_in(output_dir, r"-\d+\.index")
+  indexed = [name.removesuffix(".index") for name in indexes]
   state = None
   with contextlib.suppress(ValueError):
     state = tf.train.get_checkpoint_state(output_dir)
