@@ -176,6 +176,14 @@ def local_directory(directory):
     yield local
 
 
+def make_folder(path):
+  """Makes a local or remote folder, unless it exists, with its parents."""
+  if is_remote(path):
+    gfile().makedirs(path)
+  else:
+    os.makedirs(path, exist_ok=True)  # TensorFlow's has 755 whatever the umask.
+
+
 def copy_tree(source, target, last=()):
   """Copies a directory's files over those of the same names.
 
@@ -186,7 +194,7 @@ def copy_tree(source, target, last=()):
     n for n in last if n in names
   ]:
     path = os.path.join(target, name)
-    gfile().makedirs(os.path.dirname(path))
+    make_folder(os.path.dirname(path))
     gfile().copy(os.path.join(source, name), path, overwrite=True)
 
 

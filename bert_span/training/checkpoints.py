@@ -14,7 +14,11 @@ from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,
 )
-from bert_span.storage.files import is_remote, literal_checkpoint
+from bert_span.storage.files import (
+  is_remote,
+  literal_checkpoint,
+  make_folder,
+)
 from bert_span.storage.log import log_line
 from bert_span.training.strategy import is_chief, own_folder
 
@@ -128,7 +132,7 @@ class RunCheckpoints:
         "again, or begin again in another --output_dir."
       )
     else:  # Without a list, a kill in the first save may have left files.
-      tf.io.gfile.makedirs(self.write_dir)
+      make_folder(self.write_dir)
       path = tf.io.gfile.join(self.write_dir, "training_options.json")
       write_json_atomically(path, self.options)
     self._remove_unfinished()
