@@ -144,9 +144,22 @@ def _known_words(argv):
       files += [word] if "=" in word else [word, *itertools.islice(words, 1)]
     else:
       rest.append(word)
-  lines = flags.FLAGS.read_flags_from_files(files, force_gnu=False)
   unused = set(_DROPPED_FLAGS.values())
-  return [argv[0], *(line for line in lines if line not in unused), *rest]
+  lines = [line for line in _lines_of(files) if line not in unused]
+  return [argv[0], *lines, *rest]
+
+
+def _lines_of(words):
+  """Yields the flags in the files of --flagfile words, as absl reads them.
+
+  absl does not know the byte order mark, with which some editors begin a file.
+  """
+  for line in flags.FLAGS.read_flags_from_files(words, force_gnu=False):
+    bare = line.removeprefix("\ufeff")
+    if bare != line and bare.lstrip("-").startswith("flagfile"):
+      yield from _lines_of([bare])
+    elif bare == line or not bare.startswith(("#", "//")):
+      yield bare
 
 
 def import_tensorflow():

@@ -121,7 +121,12 @@ def open_atomically(path, binary=False):
     unfinished_file(path) as unfinished,
     open_file(unfinished, "wb" if binary else "w") as file,
   ):
-    yield file
+    try:
+      yield file
+    except UnicodeEncodeError as error:
+      # Half a character, or a byte of a name in another encoding.
+      error.reason += f". Correct the text that is written to {path}"
+      raise
 
 
 @contextlib.contextmanager

@@ -291,3 +291,12 @@ def test_an_outdated_link_is_removed_and_not_what_it_leads_to(tmp_path):
   assert removed == [str(folder / name) for name in outdated[:2]]
   assert os.listdir(folder) == ["predictions.json"]
   assert thesis.read_text() == "two years"
+
+
+def test_text_that_utf_8_cannot_hold_is_named_with_its_file(tmp_path):
+  (tmp_path / "a").write_text("old")
+  for text in ("half \ud83d", os.fsdecode(b"M\xfchle")):
+    with pytest.raises(ValueError, match=f"written to {tmp_path}/a"):
+      write_text_atomically(tmp_path / "a", text)
+  assert (tmp_path / "a").read_text() == "old"
+  assert os.listdir(tmp_path) == ["a"]
