@@ -88,10 +88,12 @@ def read_questions(file, questions=()):
     location = RecordLocation(file.path, number)
     try:
       qas_id, context = _text(record, "id"), _text(record, "context")
-      asked = list(questions) or [_text(record, "question")]
+      rows = [{"question": question} for question in questions] or [record]
+      asked = [_text(row, "question") for row in rows]
     except ValueError as error:
       qas_id = record.get("id") if isinstance(record, dict) else None
-      qas_id = "" if qas_id is None else str(qas_id)
+      # Beam passes strings on as UTF-8.
+      qas_id = "" if qas_id is None else files.encodable(str(qas_id))
       # Bytes and the like as Python shows them.
       content = json.dumps(record, default=repr)
       yield BadRecord(location, str(error), content, qas_id)
@@ -121,6 +123,11 @@ def _text(record, name):
   if not isinstance(value, str):
     kind = type(value).__name__
     raise ValueError(f"{name!r} must be a string, not {kind}. Correct it.")
+  if value != files.encodable(value):
+    raise ValueError(
+      f"{name!r} has half a character (a lone surrogate, such as \\ud800), "
+      "which no text file can hold. Write the whole character."
+    )
   if name == "id" and not value:
     raise ValueError("'id' is empty. Give each question its own id.")
   return value

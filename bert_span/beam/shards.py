@@ -25,7 +25,12 @@ from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_lines,
 )
-from bert_span.storage.files import encodable, file_sha256, read_json_object
+from bert_span.storage.files import (
+  encodable,
+  file_sha256,
+  make_folder,
+  read_json_object,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +66,7 @@ class AnswerShards:
 
   def write(self, shard, rows, dead_letters):
     """Writes rows of `answer_row` and `BadRecord`s; the shard is then done."""
-    tf.io.gfile.makedirs(self.directory)
+    make_folder(self.directory)
     letters = self._path("dead_letters", shard, "jsonl")
     letter_rows = [
       {
@@ -137,7 +142,7 @@ def start_or_continue(directory, options):
       ) from error
     check_same_options(path, saved, options)
     return
-  tf.io.gfile.makedirs(directory)
+  make_folder(directory)
   write_json_atomically(path, options)
 
 

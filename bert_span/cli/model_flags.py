@@ -4,13 +4,14 @@ A flag is defined when a program asks for it.
 """
 
 import dataclasses
+import os
 
 from absl import flags
 
 from bert_span.answers.decoding.options import BioDecoderOptions, DecoderOptions
 from bert_span.cli.option_flags import define_flags, flags_of, read_flags
 from bert_span.cli.program import forbid, import_tensorflow
-from bert_span.options.fields import option
+from bert_span.options.fields import option, options_from_json
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.text.options import WindowOptions
 
@@ -114,8 +115,11 @@ def extractor_options(model):
   import_tensorflow()
   from bert_span.tflite import file as tflite_file
 
-  is_tflite = tflite_file.is_tflite(model)
-  saved = (tflite_file.read_span_config if is_tflite else saved_config)(model)
+  if tflite_file.is_tflite(model):
+    saved = tflite_file.read_span_config(model)
+    _check_decoder(saved, f"{model}, span_config.json")
+  else:
+    saved = saved_config(model)
   kind = find_extractor_class(saved)
   forbid_flags_of_other_heads(kind)
   return {
@@ -167,10 +171,21 @@ def find_extractor_class(saved=None):
 
 def saved_config(*models):
   """Returns the dict of the first span_config.json of some models, or {}."""
-  from bert_span.presets.span_config import read_span_config
+  from bert_span.presets.span_config import CONFIG_FILE, read_span_config
 
-  configs = (read_span_config(model) for model in models if model)
-  return next(filter(None, configs), {})
+  for model in filter(None, models):
+    if config := read_span_config(model):
+      _check_decoder(config, os.path.join(model, CONFIG_FILE))
+      return config
+  return {}
+
+
+def _check_decoder(config, path):
+  """Refuses a span_config whose decoder options are not those of its head."""
+  from bert_span.extractors.extractor import extractor_class
+
+  kind = extractor_class(config["head"], path).decoder_class.options_type
+  options_from_json(kind, config["decoder"], f"{path}, decoder")
 
 
 def check_no_span(kind):

@@ -3,11 +3,11 @@
 import contextlib
 import functools
 import gc
-import glob
 import importlib
 import importlib.util
 import itertools
 import os
+import re
 import shutil
 import signal
 import sys
@@ -15,6 +15,7 @@ import tempfile
 
 from absl import app, flags, logging
 
+from bert_span.cli.output_files import check_output_files
 from bert_span.keras_backend import ensure_tensorflow_backend
 from bert_span.training.callbacks import Preempted
 
@@ -60,7 +61,7 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
       if len(argv) > 1 and not (arguments or foreign_flags):
         words = " ".join(argv[1:])
         raise ValueError(f"unknown arguments {words}; a flag begins with --.")
-      _check_output_files(argv[1:])
+      check_output_files(program, argv[1:])
       if not flags.FLAGS["verbosity"].present:
         logging.set_verbosity(logging.WARNING)  # No notes on single files.
       return main(argv)
@@ -85,6 +86,8 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
 
   _open_missing_streams()
   module = main.__module__
+  path = sys.argv[0] if module == "__main__" else f"{module}.py"
+  program = re.split("[./]", path.removesuffix(".py"))[-1]
   if module != "__main__":
     # Lets --help describe a program that an installed command has started.
     sys.modules["__main__"].__doc__ = sys.modules[module].__doc__
@@ -141,9 +144,22 @@ def _known_words(argv):
       files += [word] if "=" in word else [word, *itertools.islice(words, 1)]
     else:
       rest.append(word)
-  lines = flags.FLAGS.read_flags_from_files(files, force_gnu=False)
   unused = set(_DROPPED_FLAGS.values())
-  return [argv[0], *(line for line in lines if line not in unused), *rest]
+  lines = [line for line in _lines_of(files) if line not in unused]
+  return [argv[0], *lines, *rest]
+
+
+def _lines_of(words):
+  """Yields the flags in the files of --flagfile words, as absl reads them.
+
+  absl does not know the byte order mark, with which some editors begin a file.
+  """
+  for line in flags.FLAGS.read_flags_from_files(words, force_gnu=False):
+    bare = line.removeprefix("\ufeff")
+    if bare != line and bare.lstrip("-").startswith("flagfile"):
+      yield from _lines_of([bare])
+    elif bare == line or not bare.startswith(("#", "//")):
+      yield bare
 
 
 def import_tensorflow():
@@ -188,34 +204,11 @@ def _stderr_kept_back():
       os.close(stderr)
 
 
-def _check_output_files(words):
-  """Checks that no output is also an input, a flag or one of words."""
-  from bert_span.answers.prediction_files import FILES  # NumPy: not for --help.
-
-  outputs, inputs = {}, [("", word) for word in words]
-  for name, path in _given_paths():
-    if name == "output_file":
-      outputs[os.path.realpath(path)] = f"--output_file={path}"
-    elif name == "output_dir":
-      trains = "do_train" in flags.FLAGS and flags.FLAGS.do_train
-      for file in (*FILES, *(["model"] if trains else ())):
-        file = os.path.join(path, file)
-        outputs[os.path.realpath(file)] = f"{file} of --output_dir"
-    else:
-      inputs += [(f"--{name}=", match) for match in glob.glob(path)]
-  for flag, path in inputs:
-    output = outputs.get(os.path.realpath(path))
-    if output:
-      raise ValueError(
-        f"{output} is also the input {flag}{path}. Give another path."
-      )
-
-
 def _given_paths():
   """Yields the name of each given flag that names paths, with each path."""
   for name in flags.FLAGS:
     flag = flags.FLAGS[name]
-    # The default of --output_file is replaced, too.
+    # The default of --output_file is written, too.
     is_given = flag.value and (flag.present or name == "output_file")
     if is_given and name.endswith(_PATH_FLAGS):
       values = flag.value if isinstance(flag.value, list) else [flag.value]

@@ -32,7 +32,11 @@ from bert_span.data.labelled_windows import (
 from bert_span.options.fields import differences
 from bert_span.options.messages import shortened
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.storage.files import file_sha256, read_json_object
+from bert_span.storage.files import (
+  file_sha256,
+  make_folder,
+  read_json_object,
+)
 from bert_span.storage.json_fields import FieldErrors
 from bert_span.storage.log import log_line
 from bert_span.storage.record_files import (
@@ -94,7 +98,7 @@ def write_training_records(
     f"train-{digest}-{shard:05d}-of-{num_shards:05d}.tf_record"
     for shard in range(num_shards)
   ]
-  tf.io.gfile.makedirs(directory)
+  make_folder(directory)
   paths = [os.path.join(directory, name) for name in names]
   counts = write_window_records(paths, labelled.windows, padded_length)
   shards = zip(names, counts, map(file_sha256, paths), strict=True)

@@ -23,7 +23,7 @@ from safetensors import numpy as safetensors_numpy
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.presets.encoder_source import arrays_sha256
 from bert_span.storage.atomic_file import write_tensors
-from bert_span.storage.files import read_bytes
+from bert_span.storage.files import make_folder, read_bytes
 
 SOFT_LABELS_FILE = "soft_labels.safetensors"
 _KEY = "key"
@@ -66,7 +66,7 @@ def with_soft_labels(windows, teachers, temperature, path):
   soft = _read(path, key)
   if soft is None:
     soft = _soft_labels(windows, teachers, temperature)
-    tf.io.gfile.makedirs(os.path.dirname(path))
+    make_folder(os.path.dirname(path))
     write_tensors(path, {**soft, _KEY: key})
   return dataclasses.replace(windows, labels=windows.labels | soft)
 

@@ -14,6 +14,7 @@ from bert_span.answers.scoring import calibration, reliability, squad_scores
 from bert_span.answers.window_logits import WINDOW_SPECS, WindowDecoder
 from bert_span.extractors.extractor import extractor_class
 from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.options.fields import options_from_json
 from bert_span.presets import span_config
 from bert_span.reporting.score_table import format_calibration
 from bert_span.squad.reader import SquadFile, read_squad
@@ -189,7 +190,10 @@ def _decoder_options(options):
       f"--model={model} has a {saved['head']} head. Only the probabilities of "
       "a span head have a temperature."
     )
-  decoder = DecoderOptions(**saved["decoder"])
+  path = os.path.join(model, span_config.CONFIG_FILE)
+  decoder = options_from_json(
+    DecoderOptions, saved["decoder"], f"{path}, decoder"
+  )
   if version_2 is not None:
     decoder = dataclasses.replace(decoder, version_2_with_negative=version_2)
   given = [f"--{t}" for t in _TARGETS if getattr(options, t) is not None]

@@ -27,7 +27,7 @@ from bert_span.pretraining.options import (
 from bert_span.pretraining.pretrainer import make_evaluate, pretrain
 from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage import atomic_file
-from bert_span.storage.files import local_directory
+from bert_span.storage.files import local_directory, make_folder
 from bert_span.storage.log import log_line
 from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.checkpoints import steps_made
@@ -175,7 +175,9 @@ class PretrainingJob:
     writers = model_files.write_tf1, model_files.write_huggingface
     lower_case = self.input.lower_case
     for name, write in zip(_DIRECTORIES[1:], writers, strict=True):
-      with atomic_file.replaced_directory(self.run.path(name)) as unfinished:
+      with atomic_file.replaced_directory(
+        self.run.path(name), keeps=lambda name: True
+      ) as unfinished:
         write(unfinished, self.model, self.input.vocabulary, lower_case)
       log_line(f"Exported to {self.run.path(name)}")
 
@@ -184,7 +186,7 @@ class PretrainingJob:
     run = self.run
     batches = self.input.evaluation_batches(text, run.eval_batch_size)
     scores = make_evaluate(self.model)(batches, run.max_eval_steps)
-    tf.io.gfile.makedirs(run.output_dir)
+    make_folder(run.output_dir)
     atomic_file.write_json_atomically(run.path(_SCORES_FILE), scores)
     writer = tf.summary.create_file_writer(run.path("eval"))
     write_scalars(writer, scores, steps_made(run.output_dir))
@@ -220,7 +222,9 @@ class PretrainingJob:
     directory = self.run.path(MODEL_DIRECTORY)
     # Without selection.json an incomplete model does not count as the best one.
     with atomic_file.replaced_directory(
-      directory, last=[SELECTION_FILE]
+      directory,
+      last=[SELECTION_FILE],
+      keeps=lambda name: name != SELECTION_FILE,
     ) as unfinished:
       model_files.write_model(
         unfinished, self.model, self.input.vocabulary, self.input.lower_case

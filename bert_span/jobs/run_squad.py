@@ -33,6 +33,7 @@ from bert_span.storage.files import is_remote
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
 from bert_span.training.callbacks import TerminationRequest
+from bert_span.training.checkpoints import checkpoint_names
 from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import ModelSelection
 from bert_span.training.strategy import (
@@ -323,7 +324,7 @@ def _trained_extractor(run):
       fixed_length=run.fine_tuning_options.length_bucket is None,
       verify=run.source.verify,
     )
-  if tf.train.latest_checkpoint(run.output_dir):
+  if checkpoint_names(run.output_dir):
     raise ValueError(
       f"{run.output_dir} holds checkpoints of a training that has not ended. "
       "Run the same command with --do_train to finish it."

@@ -13,6 +13,7 @@ from bert_span.modeling.encoder import (
   encoder_config,
   merged_weights,
 )
+from bert_span.storage.files import literal_checkpoint
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import load_vocabulary, vocabulary_kind
 
@@ -220,7 +221,7 @@ def load_tf1_checkpoint(config, checkpoint):
       f"read. Received: {checkpoint}"
     )
   try:
-    reader = tf.train.load_checkpoint(checkpoint)
+    reader = tf.train.load_checkpoint(literal_checkpoint(checkpoint))
   except (ValueError, RuntimeError, tf.errors.OpError) as error:
     raise ValueError(
       f"Cannot read the checkpoint {checkpoint}: {error} Its files should be "

@@ -16,6 +16,7 @@ from bert_span.modeling.heads import assign_weights
 from bert_span.presets import huggingface, model_directory
 from bert_span.presets.encoder_weights import original_tensors
 from bert_span.storage import atomic_file
+from bert_span.storage.files import literal_checkpoint
 from bert_span.storage.log import log_line
 
 HEADS_FILE = "pretraining_heads.safetensors"
@@ -137,7 +138,7 @@ def read_heads(directory):
 
 def read_original_heads(checkpoint):
   """Returns the `head_tensors` of a TensorFlow 1 checkpoint."""
-  reader = tf.train.load_checkpoint(checkpoint)
+  reader = tf.train.load_checkpoint(literal_checkpoint(checkpoint))
   return {
     name: reader.get_tensor(name)
     for name in (*_MLM_NAMES, *_SBO_NAMES)

@@ -8,7 +8,7 @@ import unicodedata
 
 from bert_span.storage.atomic_file import (
   recover_directory,
-  unfinished_directory,
+  replaced_directory,
   write_json_atomically,
 )
 from bert_span.storage.files import (
@@ -20,6 +20,12 @@ from bert_span.storage.files import (
 from bert_span.storage.log import log_line
 
 _MANIFEST = "texts.json"
+# All files of an index: bm25s has these names.
+_FILES = {
+  *("data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"),
+  *("vocab.index.json", "params.index.json", "nonoccurrence_array.index.npy"),
+  _MANIFEST,
+}
 # Texts from which indexing takes seconds.
 _MANY_TEXTS = 100_000
 # Scripts without blanks between words: Thai and Lao, Burmese, Khmer, kana, Han.
@@ -67,7 +73,9 @@ class PassageIndex:
     self._index = bm25s.BM25()
     self._index.index(words_of_texts, show_progress=False)
     if directory:
-      with unfinished_directory(directory) as unfinished:
+      with replaced_directory(
+        directory, keeps=lambda name: name not in _FILES
+      ) as unfinished:
         self._index.save(unfinished, show_progress=False)
         stored["files"] = _digests(unfinished)
         write_json_atomically(os.path.join(unfinished, _MANIFEST), stored)
@@ -132,19 +140,19 @@ def _holds(directory, expected):
     return False
   path = os.path.join(directory, _MANIFEST)
   stored = read_json_object(path) if _MANIFEST in names else {}
-  # Earlier versions listed no files.
   files = checked_object(stored.get("files") or {}, f"{path}, files")
-  # The folder is replaced: a list alone makes no file one of the index. bm25s
-  # names its own like this.
+  # The files are replaced, so a folder with others is not an index: it has the
+  # names of bm25s, and none of them is a folder.
   others = {
     name
-    for name in names - {_MANIFEST}
-    if ".index." not in name or (files and name not in files)
+    for name in names
+    if name not in _FILES or os.path.isdir(os.path.join(directory, name))
   }
-  if not stored or others:
+  if not expected.keys() <= stored.keys() or others:
+    shown = ", ".join(sorted(others or names)[:3])
     raise ValueError(
       f"{directory} does not become an index of passages: it holds other files "
-      f"({', '.join(sorted(others)[:3])}). Name a new folder."
+      f"({shown}). Name a new folder."
     )
   if {key: stored.get(key) for key in expected} != expected:
     return False

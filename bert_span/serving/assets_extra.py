@@ -103,7 +103,7 @@ def training_run(model):
     if path and name.endswith(".json"):
       run[key] = read_json(path)
     elif path:
-      run[key] = read_bytes(path).decode("utf-8", "replace").splitlines()
+      run[key] = read_bytes(path).decode("utf-8-sig", "replace").splitlines()
   return run
 
 

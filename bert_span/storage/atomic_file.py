@@ -16,6 +16,7 @@ from bert_span.storage.files import (
   copy_tree,
   gfile,
   is_remote,
+  make_folder,
   open_file,
   tree_files,
 )
@@ -73,10 +74,7 @@ def write_files(directory, contents, outdated=()):
     Lists of the paths that were written, and of outdated files removed.
   """
   directory = os.fspath(directory)
-  if is_remote(directory):
-    gfile().makedirs(directory)
-  else:
-    os.makedirs(directory, exist_ok=True)
+  make_folder(directory)
   paths = [os.path.join(directory, name) for name in contents]
   with contextlib.ExitStack() as stack:
     for path, content in zip(paths, contents.values(), strict=True):
@@ -92,12 +90,15 @@ def write_files(directory, contents, outdated=()):
     old_paths = (
       os.path.join(directory, n) for n in outdated if n not in contents
     )
-    removed = [path for path in old_paths if _remove(path)]
+    removed = [path for path in old_paths if _remove(path, follows=False)]
   return paths, removed
 
 
-def _remove(path):
-  """Removes a file, not the link to it; returns whether it existed."""
+def _remove(path, follows=True):
+  """Removes a file; returns whether it existed.
+
+  Of a symbolic link it removes the target if it `follows`, or else the link.
+  """
   if is_remote(path):
     import tensorflow as tf  # Seconds: only for remote paths.
 
@@ -106,7 +107,7 @@ def _remove(path):
     except tf.errors.NotFoundError:
       return False
     return True
-  path = os.path.realpath(path)
+  path = os.path.realpath(path) if follows else path
   is_file = os.path.isfile(path)
   if is_file:
     os.remove(path)
@@ -120,7 +121,12 @@ def open_atomically(path, binary=False):
     unfinished_file(path) as unfinished,
     open_file(unfinished, "wb" if binary else "w") as file,
   ):
-    yield file
+    try:
+      yield file
+    except UnicodeEncodeError as error:
+      # Half a character, or a byte of a name in another encoding.
+      error.reason += f". Correct the text that is written to {path}"
+      raise
 
 
 @contextlib.contextmanager
@@ -181,8 +187,7 @@ def unfinished_directory(directory, publish=None):
       for name in tree_files(unfinished):
         if not os.path.islink(os.path.join(unfinished, name)):
           _sync(os.path.join(unfinished, name))
-      if os.path.isdir(directory):
-        shutil.copymode(directory, unfinished)
+      _set_modes(unfinished, directory)
     if publish:
       publish(unfinished)
       return
@@ -199,6 +204,16 @@ def unfinished_directory(directory, publish=None):
   finally:
     shutil.rmtree(unfinished, ignore_errors=True)
     os.close(lock)
+
+
+def _set_modes(unfinished, directory):
+  """Gives each folder the mode of the one it replaces, or of its parent."""
+  for folder in [folder for folder, _, _ in os.walk(unfinished)]:
+    replaced = os.path.join(directory, os.path.relpath(folder, unfinished))
+    if os.path.isdir(replaced):
+      shutil.copymode(replaced, folder)
+    elif folder != unfinished:
+      shutil.copymode(os.path.dirname(folder), folder)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ scheme (gs://, hdfs://, file://) goes through tf.io.gfile. etils.epath is no
 replacement: it has no hdfs:// and no file://.
 """
 
+import atexit
 import codecs
 import contextlib
 import hashlib
@@ -13,12 +14,14 @@ import json
 import math
 import os
 import re
+import shutil
 import tempfile
 
 # JSON is parsed in memory, and the code that walks it may recurse.
 MAX_JSON_BYTES = 1 << 31
 _MAX_JSON_DEPTH = 100
 _BLOCK_BYTES = 1 << 24
+_PATTERN_CHARACTERS = "*?[\\"
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -140,6 +143,27 @@ def find_files(patterns):
   return list(paths)
 
 
+def literal_checkpoint(path):
+  """Returns a path of a TensorFlow checkpoint that is not read as a pattern.
+
+  TensorFlow's readers find no checkpoint in a folder "run[1]". For such a path
+  it is a link in a temporary folder, which ends with the process.
+  """
+  if is_remote(path) or not set(_PATTERN_CHARACTERS) & set(path):
+    return path
+  source, base = os.path.split(os.path.abspath(path))
+  names = os.listdir(source) if os.path.isdir(source) else []
+  names = [name for name in names if f"{name}.".startswith(f"{base}.")]
+  if not names:
+    return path  # It is missing, as the reader says.
+  folder = tempfile.mkdtemp(prefix="bert_span_links_")
+  atexit.register(shutil.rmtree, folder, ignore_errors=True)
+  for name in names:
+    link = os.path.join(folder, f"model{name[len(base) :]}")
+    os.symlink(os.path.join(source, name), link)
+  return os.path.join(folder, "model")
+
+
 @contextlib.contextmanager
 def local_directory(directory):
   """Yields a local directory, or a temporary copy of a remote one."""
@@ -152,6 +176,14 @@ def local_directory(directory):
     yield local
 
 
+def make_folder(path):
+  """Makes a local or remote folder, unless it exists, with its parents."""
+  if is_remote(path):
+    gfile().makedirs(path)
+  else:
+    os.makedirs(path, exist_ok=True)  # TensorFlow's has 755 whatever the umask.
+
+
 def copy_tree(source, target, last=()):
   """Copies a directory's files over those of the same names.
 
@@ -162,7 +194,7 @@ def copy_tree(source, target, last=()):
     n for n in last if n in names
   ]:
     path = os.path.join(target, name)
-    gfile().makedirs(os.path.dirname(path))
+    make_folder(os.path.dirname(path))
     gfile().copy(os.path.join(source, name), path, overwrite=True)
 
 

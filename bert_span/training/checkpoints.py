@@ -10,12 +10,21 @@ import keras
 import tensorflow as tf
 
 from bert_span.options.fields import check_same_options
-from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.atomic_file import (
+  write_json_atomically,
+  write_text_atomically,
+)
+from bert_span.storage.files import (
+  is_remote,
+  literal_checkpoint,
+  make_folder,
+)
 from bert_span.storage.log import log_line
 from bert_span.training.strategy import is_chief, own_folder
 
 # As run_squad: Estimator's names, output_dir/model.ckpt-<step>.
 CHECKPOINT_NAME = "model.ckpt"
+_LIST = "checkpoint"
 _OPTIONS_KEY = "options/.ATTRIBUTES/py_state"
 # Raised when the storage does not answer or the memory is full; any other error
 # says that the checkpoint's files are cut short, changed or gone.
@@ -49,7 +58,8 @@ class RunCheckpoints:
 
   A checkpoint holds weights, optimizer, number of steps, random generators, the
   callbacks' states and the options. It counts once the file "checkpoint" names
-  it, which a save writes last.
+  it, which a save writes last. Its names are without folders, so that a folder
+  can be moved.
   """
 
   model: keras.Model
@@ -82,47 +92,67 @@ class RunCheckpoints:
       options=JsonState(self.options),
       **tracked,
     )
-    _repair_index(self.write_dir)
-    self._manager = tf.train.CheckpointManager(
-      self._checkpoint,
-      directory=self.write_dir,
-      max_to_keep=self.max_to_keep if is_chief(self.strategy) else 1,
-      checkpoint_name=CHECKPOINT_NAME,
-    )
+    self._names = []  # in the order in which they were saved
 
   def save(self):
     """Writes a checkpoint; returns its path without the files' endings."""
-    return self._manager.save(checkpoint_number=int(self.step))
+    name = f"{CHECKPOINT_NAME}-{int(self.step)}"
+    path = tf.io.gfile.join(self.write_dir, name)
+    # No CheckpointManager: it deletes by patterns, to which output_dir belongs.
+    self._checkpoint.write(path)
+    keep = self.max_to_keep if is_chief(self.strategy) else 1
+    names = [n for n in self._names if n != name] + [name]
+    self._names = names[-keep:]
+    _write_list(self.write_dir, self._names)
+    ours = re.compile(r"(model\.ckpt-\d+)\.(index|data-\d{5}-of-\d{5})")
+    for file in tf.io.gfile.listdir(self.write_dir):
+      match = ours.fullmatch(file)
+      if match and match.group(1) in names[:-keep]:
+        tf.io.gfile.remove(tf.io.gfile.join(self.write_dir, file))
+    return path
 
   def restore_or_begin(self):
     """Restores the latest undamaged checkpoint: its path, None for a new run.
 
     A ValueError refuses a checkpoint of another model, run or program.
     """
-    state = tf.train.get_checkpoint_state(self.output_dir)
-    paths = state.all_model_checkpoint_paths if state else []
+    names = checkpoint_names(self.output_dir)
+    if self.write_dir == self.output_dir:
+      self._names = names
     # Sort by step: after a damaged checkpoint, earlier steps are saved later.
-    paths = sorted(paths, key=_step_of, reverse=True)
+    names = sorted(names, key=_step_of, reverse=True)
+    paths = [tf.io.gfile.join(self.output_dir, name) for name in names]
     restored = next(filter(self._restore, paths), None)
-    if not paths:
-      tf.io.gfile.makedirs(self.write_dir)
+    has_list = tf.io.gfile.exists(tf.io.gfile.join(self.output_dir, _LIST))
+    if restored:
+      pass
+    elif paths and has_list:
+      raise ValueError(
+        f"No checkpoint in {self.output_dir} can be read. Copy them there "
+        "again, or begin again in another --output_dir."
+      )
+    else:  # Without a list, a kill in the first save may have left files.
+      make_folder(self.write_dir)
       path = tf.io.gfile.join(self.write_dir, "training_options.json")
       write_json_atomically(path, self.options)
-    elif not restored:
-      raise ValueError(
-        f"No checkpoint in {self.output_dir} can be read. Use another "
-        "--output_dir, or empty this one to begin again."
-      )
-    # The temporary folders of processes that were killed in a save.
-    for name in _names_in(self.write_dir, r"-\d+_temp/?"):
-      with contextlib.suppress(tf.errors.NotFoundError):  # another worker did
-        tf.io.gfile.rmtree(tf.io.gfile.join(self.write_dir, name))
+    self._remove_unfinished()
     return restored
+
+  def _remove_unfinished(self):
+    """Removes the temporary folders of processes killed in a save."""
+    for name in _names_in(self.write_dir, r"-\d+_temp/?"):
+      folder = tf.io.gfile.join(self.write_dir, name.rstrip("/"))
+      if not is_remote(folder) and os.path.islink(folder):
+        continue
+      with contextlib.suppress(tf.errors.NotFoundError):  # another worker did
+        if all(n.startswith("part-") for n in tf.io.gfile.listdir(folder)):
+          tf.io.gfile.rmtree(folder)
 
   def _restore(self, path):
     """Returns whether a checkpoint could be restored; False: it is damaged."""
     try:
-      reader = tf.train.load_checkpoint(path)
+      readable = literal_checkpoint(path)
+      reader = tf.train.load_checkpoint(readable)
       if not reader.has_tensor(_OPTIONS_KEY):
         raise ValueError(
           f"{path} is a checkpoint of another program. Use another "
@@ -132,7 +162,7 @@ class RunCheckpoints:
       saved = json.loads(reader.get_tensor(_OPTIONS_KEY))
       check_same_options(path, saved, self.options)
       self._check_shapes(path, reader.get_variable_to_shape_map())
-      self._checkpoint.restore(path)
+      self._checkpoint.restore(readable)
     except _NO_DAMAGE:
       raise
     # TensorFlow's reader raises IndexError where a file ends too early.
@@ -167,41 +197,47 @@ def random_states(model):
 
 def steps_made(output_dir):
   """Steps of the latest checkpoint in a folder; 0 where there is none."""
-  latest = tf.train.latest_checkpoint(output_dir)
-  return _step_of(latest) if latest else 0
+  return max(map(_step_of, checkpoint_names(output_dir)), default=0)
 
 
-def _repair_index(output_dir):
-  """Writes a damaged file "checkpoint" anew, with all that have an index."""
-  path = tf.io.gfile.join(output_dir, "checkpoint")
-  if not tf.io.gfile.exists(path):
-    return
+def checkpoint_names(output_dir):
+  """Lists a run's checkpoints in the order in which they were saved.
+
+  They are those that the file "checkpoint" names. Where it is missing or
+  damaged, they are all that have an index, by their steps.
+  """
+  if not tf.io.gfile.isdir(output_dir):
+    return []
+  path = tf.io.gfile.join(output_dir, _LIST)
+  indexes = _names_in(output_dir, r"-\d+\.index")
+  indexed = [name.removesuffix(".index") for name in indexes]
   state = None
   with contextlib.suppress(ValueError):
     state = tf.train.get_checkpoint_state(output_dir)
-  if state is not None:
-    # Old checkpoints are deleted by their names.
-    for checkpoint in state.all_model_checkpoint_paths:
-      folder = os.path.dirname(os.path.abspath(checkpoint))
-      if folder != os.path.abspath(output_dir):
-        raise ValueError(
-          f"{path} names {checkpoint}, a checkpoint outside of its folder. Use "
-          "another --output_dir."
-        )
-    return
-  names = _names_in(output_dir, r"-\d+\.index")
-  checkpoints = sorted((n.removesuffix(".index") for n in names), key=_step_of)
-  if not checkpoints:
-    tf.io.gfile.remove(path)
-    return
-  log_line(f"{path} was damaged; now it names {len(checkpoints)} checkpoints.")
-  tf.compat.v1.train.update_checkpoint_state(
-    output_dir,
-    checkpoints[-1],
-    all_model_checkpoint_paths=checkpoints,
-    # CheckpointManager forgets a checkpoint without a time, in seconds.
-    all_model_checkpoint_timestamps=range(1, len(checkpoints) + 1),
-  )
+  paths = list(state.all_model_checkpoint_paths) if state else []
+  names = list(map(os.path.basename, paths))
+  is_whole = state and paths[-1:] == [state.model_checkpoint_path]
+  if not is_whole or (indexed and not {*indexed} & {*names}):
+    if indexed and tf.io.gfile.exists(path):
+      log_line(f"{path} is damaged: all {len(indexed)} checkpoints are used.")
+    return sorted(indexed, key=_step_of)
+  for checkpoint, name in zip(paths, names, strict=True):
+    folder = os.path.dirname(os.path.abspath(checkpoint))
+    # The path of a folder that was moved is one of this folder.
+    if name not in indexed and folder != os.path.abspath(output_dir):
+      raise ValueError(
+        f"{path} names {checkpoint}, a checkpoint outside of its folder. Use "
+        "another --output_dir."
+      )
+  return names
+
+
+def _write_list(output_dir, names):
+  """Writes the file "checkpoint", as TensorFlow reads it."""
+  lines = [f'model_checkpoint_path: "{names[-1]}"']
+  lines += [f'all_model_checkpoint_paths: "{name}"' for name in names]
+  path = tf.io.gfile.join(output_dir, _LIST)
+  write_text_atomically(path, "\n".join([*lines, ""]))
 
 
 def _names_in(folder, ending):

@@ -7,13 +7,11 @@ import os
 import socket
 import stat
 
-import tensorflow as tf
-
 from bert_span.storage.atomic_file import (
   recover_directory,
   write_text_atomically,
 )
-from bert_span.storage.files import is_remote
+from bert_span.storage.files import is_remote, make_folder
 from bert_span.training.callbacks import Callback
 from bert_span.training.strategy import is_chief
 
@@ -26,25 +24,27 @@ def locked_folder(output_dir, strategy=None, directories=()):
   locks. What a killed run left of the `directories` in it is cleaned up.
   """
   if is_chief(strategy):
-    tf.io.gfile.makedirs(output_dir)
+    make_folder(output_dir)
   if is_remote(output_dir) or not is_chief(strategy):
     yield
     return
   path = os.path.join(output_dir, "run.lock")
+  refusal = ValueError(
+    f"{path} is not a plain file, or it has a second name (a hard link), so it "
+    "is no lock of a training. Remove it, or use another --output_dir."
+  )
   # Not through a link to a file elsewhere, and without waiting at a FIFO.
   mode = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
   try:
     descriptor = os.open(path, mode, 0o666)
-    is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
   except OSError as error:
-    if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
-      raise
-    is_file = False
-  if not is_file:
-    raise ValueError(
-      f"{path} is not a plain file, so it is no lock of a training. Remove it, "
-      "or use another --output_dir."
-    )
+    if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+      raise refusal from error
+    raise
+  status = os.fstat(descriptor)
+  if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+    os.close(descriptor)
+    raise refusal
   with open(descriptor, "r+", encoding="utf-8", errors="replace") as lock:
     try:
       fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -155,6 +155,7 @@ def test_what_is_not_answered_is_a_dead_letter_and_nothing_is_lost(
   load = mock.Mock(return_value=faulty)
   monkeypatch.setattr(AnswerSource, "load", load)
   bad = ["{", '{"id": "no passage", "question": "Who?"}', '"text"']
+  bad.append('{"id": "\\ud800", "question": "Who?", "context": "Anna."}')
   more = [*bad, _REPEATED]
   file = write_json_lines(tmp_path / "a.jsonl", examples_of(20), more)
   out = tmp_path / "out"
@@ -163,15 +164,16 @@ def test_what_is_not_answered_is_a_dead_letter_and_nothing_is_lost(
     f"q{i}" for i in range(20) if i != 7
   )
   letters = sorted(rows_in(out, "dead_letters"), key=lambda row: row["record"])
-  assert [row["record"] for row in letters] == [8, 21, 22, 23, 24]
+  assert [row["record"] for row in letters] == [8, 21, 22, 23, 24, 25]
   assert all(row["file"] == file.path for row in letters)
   failed, *bad = letters
   assert failed["id"] == "q7"
   assert failed["reason"] == "Answering failed: FloatingPointError: seven"
   assert json.loads(failed["content"])["question"] == "Whose?"
   assert (bad[0]["content"], bad[1]["id"]) == ("{", "no passage")
-  assert "used before, by record 4" in bad[3]["reason"]
-  assert numbers["dead_letters"] == 5
+  assert "used before, by record 4" in bad[4]["reason"]
+  assert (bad[3]["id"], "ud800" in bad[3]["content"]) == ("\ufffd", True)
+  assert numbers["dead_letters"] == 6
   load.assert_called_once()  # for all shards
 
 

@@ -123,3 +123,18 @@ def test_files_are_found_once_and_other_formats_are_refused(tmp_path):
       received = repr(format or path[path.rindex(".") :])
       for part in (path, "--input_format", received):
         assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["id", "question", "context"])
+def test_half_a_character_costs_its_record_only(tmp_path, name):
+  path = tmp_path / "a.jsonl"
+  values = [{**_ROWS[0], name: "a \ud800"}, {"id": "\udc00"}, {"\ud800": 1}]
+  write(path, [*values, _ROWS[1]])
+  *bad, good = read(path)
+  assert good.example.qas_id == "b"
+  check_bad(bad, name, "'id'", "'id'")
+  for record in bad:  # As Beam passes them on.
+    for text in (record.reason, record.content, record.qas_id):
+      text.encode("utf-8")
+  # The program's own questions, too.
+  check_bad(read(path, ["Who \udcff?"])[-1:], "'question'")

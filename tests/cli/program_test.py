@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -12,29 +11,10 @@ from unittest import mock
 import pytest
 import tensorflow as tf
 from absl import flags
-from programs import define_flags, run_python
+from programs import run_python
 
 from bert_span.cli import program
 from bert_span.training.callbacks import EXIT_CODE
-
-
-@pytest.fixture
-def run_main(monkeypatch, capsys):
-  """A function that runs a main function; gives status and standard error."""
-
-  def run(main, *arguments, **options):
-    monkeypatch.setattr("sys.argv", ["/x/qa.py", *arguments])
-    with pytest.raises(SystemExit) as ended:
-      program.run_program(main, **options)
-    return ended.value.code, capsys.readouterr().err
-
-  return run
-
-
-def _main(name):
-  """The main function of a program, whose flags are defined."""
-  define_flags(name)
-  return sys.modules[name].run.__wrapped__
 
 
 def test_what_a_user_or_storage_does_wrong_is_one_line(run_main, tmp_path):
@@ -81,6 +61,17 @@ def test_the_command_line_overrides_a_flagfile_wherever_it_is(
   assert seen == [-1, -1, -1, 1]
 
 
+@pytest.mark.parametrize("line", ["--verbosity=1", "# note", "--flagfile={}"])
+def test_a_flag_file_may_begin_with_a_byte_order_mark(run_main, tmp_path, line):
+  inner, outer, seen = tmp_path / "inner", tmp_path / "outer", []
+  inner.write_text("--verbosity=1\r\n", encoding="utf-8-sig")
+  outer.write_text(f"{line.format(inner)}\n--verbosity=1", "utf-8-sig")
+  main = lambda _: seen.append(flags.FLAGS.verbosity)  # noqa: E731
+  for word in (f"--flagfile={outer}", f"--flagfile={inner}"):
+    assert run_main(main, word) == (None, "")
+  assert seen == [1, 1]
+
+
 def test_words_and_flag_files_that_are_no_flags_are_named(run_main, tmp_path):
   path = tmp_path / "x.flags"
   path.write_text("--do_train", encoding="utf-16")
@@ -92,41 +83,12 @@ def test_words_and_flag_files_that_are_no_flags_are_named(run_main, tmp_path):
     assert status == 1 and named in line
 
 
-def test_a_missing_file_is_named_with_its_flag(run_main, tmp_path):
+def test_a_missing_file_is_named_with_its_flag(run_main, main_of, tmp_path):
   path = tmp_path / "missing.json"
   files = f"--predictions_file={path}", f"--predict_file={tmp_path}"
-  status, line = run_main(_main("bert_span.evaluate"), *files)
+  status, line = run_main(main_of("bert_span.evaluate"), *files)
   assert status == 1
   assert line.startswith("qa: --predictions_file: ") and str(path) in line
-
-
-@pytest.mark.parametrize(
-  ("command", "output"),
-  [
-    ("evaluate --predict_file=link.json --output_file=squad.json", "file"),
-    ("lint_squad squad.json --output_file=squad.json", "file"),
-    ("decode --predict_file=predictions.json --output_dir=.", "dir"),
-    ("report --predict_file=report.html", "file"),  # Even by default.
-    ("run_squad --preset=model --do_train --output_dir=.", "dir"),
-    ("run_squad --teacher=model --do_train --output_dir=.", "dir"),
-  ],
-)
-def test_an_input_is_no_output(
-  monkeypatch, tmp_path, run_main, command, output
-):
-  inputs = ("squad.json", "predictions.json", "report.html")
-  for name in inputs:
-    (tmp_path / name).write_text("{}")
-  (tmp_path / "link.json").symlink_to(tmp_path / "squad.json")
-  (tmp_path / "model").mkdir()
-  monkeypatch.chdir(tmp_path)
-  name, *words = command.split()
-  main = _main(f"bert_span.{name}")
-  status, line = run_main(main, *words, arguments=True)
-  assert status == 1
-  given = words[0].partition("=")[0]  # The input, or its flag.
-  assert re.search(f"--output_{output}.* is also the input .*{given}", line)
-  assert {(tmp_path / name).read_text() for name in inputs} == {"{}"}
 
 
 @pytest.fixture
@@ -200,9 +162,11 @@ def test_a_preempted_program_ends_at_once(script):
 
 
 @pytest.mark.parametrize("name", ["export_saved_model", "export_tflite"])
-def test_sigterm_acts_as_before_once_an_export_has_returned(run_main, name):
+def test_sigterm_acts_as_before_once_an_export_has_returned(
+  run_main, main_of, name
+):
   before = signal.getsignal(signal.SIGTERM)
-  status, line = run_main(_main(f"export.{name}"))
+  status, line = run_main(main_of(f"export.{name}"))
   assert status == 1 and "--model is required" in line
   assert signal.getsignal(signal.SIGTERM) is before
 

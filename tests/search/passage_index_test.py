@@ -81,18 +81,38 @@ def test_an_index_does_not_replace_a_folder_of_something_else(tmp_path):
   assert (tmp_path / "note.txt").read_text("utf-8") == "keep"
 
 
-@pytest.mark.parametrize("name", ["thesis.txt", "thesis.index.html"])
-def test_a_list_alone_makes_no_file_one_of_the_index(tmp_path, name):
+@pytest.mark.parametrize(
+  "name", ["thesis.txt", "thesis.index.html", "corpus.index.json"]
+)
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_only_the_files_that_bm25s_writes_are_those_of_an_index(
+  tmp_path, name, is_listed
+):
   index = tmp_path / "index"
   PassageIndex(_TEXTS, index)
   (index / name).write_text("two years")
-  if name == "thesis.txt":
+  if is_listed:
     stored = json.loads((index / "texts.json").read_text())
     stored["files"][name] = "0f"
     (index / "texts.json").write_text(json.dumps(stored))
   with pytest.raises(ValueError, match=name):
     PassageIndex(_TEXTS[1:], index)
   assert (index / name).read_text() == "two years"
+
+
+def test_a_folder_or_a_list_of_other_texts_under_such_a_name_stays(tmp_path):
+  folder = tmp_path / "index/data.csc.index.npy"
+  PassageIndex(_TEXTS, folder.parent)
+  folder.unlink()
+  folder.mkdir()
+  (folder / "thesis.txt").write_text("two years")
+  other = tmp_path / "other/texts.json"
+  other.parent.mkdir()
+  other.write_text('{"files": {}, "chapter": "two years"}')
+  for path in (folder / "thesis.txt", other):
+    with pytest.raises(ValueError, match="holds other files"):
+      PassageIndex(_TEXTS[1:], tmp_path / path.relative_to(tmp_path).parts[0])
+    assert "two years" in path.read_text()
 
 
 @pytest.mark.parametrize("files", [["a"], "a", 5, [{}]])

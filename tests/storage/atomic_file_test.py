@@ -4,6 +4,7 @@ import errno
 import os
 import pathlib
 import subprocess
+import tempfile
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from bert_span.storage.atomic_file import (
   recover_directory,
   replaced_directory,
   unfinished_directory,
+  write_files,
   write_lines,
   write_tensors,
   write_text_atomically,
@@ -179,6 +181,36 @@ def test_a_replaced_directory_keeps_links_empty_folders_and_its_mode(tmp_path):
   assert (elsewhere / "file").read_text() == "1"
 
 
+@pytest.mark.parametrize("mask", [0o002, 0o022, 0o077])
+def test_folders_have_the_modes_of_the_umask_or_of_those_they_replace(
+  tmp_path, mask
+):
+  def write(path):
+    with replaced_directory(path, keeps=lambda name: True) as unfinished:
+      tf.io.gfile.makedirs(f"{unfinished}/assets/tokenizer")
+      pathlib.Path(tempfile.mkdtemp(dir=unfinished)).rename(f"{unfinished}/x")
+      pathlib.Path(unfinished, "assets/tokenizer/new").write_text("2")
+
+  def modes(path):
+    names = ("", "assets", "assets/tokenizer", "x", "of/user")
+    folders = [path / name for name in names if (path / name).exists()]
+    return [folder.stat().st_mode & 0o777 for folder in folders]
+
+  before = os.umask(mask)
+  try:
+    write(tmp_path / "new")
+    (tmp_path / "old/assets/tokenizer").mkdir(parents=True)
+    (tmp_path / "old/of/user").mkdir(parents=True)
+    (tmp_path / "old/of/user/notes").write_text("1")
+    for name in ("", "assets", "assets/tokenizer", "of", "of/user"):
+      (tmp_path / "old" / name).chmod(0o750)
+    write(tmp_path / "old")
+    assert modes(tmp_path / "new") == [0o777 & ~mask] * 4
+    assert modes(tmp_path / "old") == [0o750] * 5
+  finally:
+    os.umask(before)
+
+
 def test_what_only_has_the_name_of_a_leftover_stays(tmp_path):
   names = [f"model.{'0' * 32}.tmp", f"model.{'1' * 32}.old"]
   for name in names:
@@ -246,3 +278,25 @@ def test_recovering_removes_what_is_left_and_nothing_else(tmp_path, model):
   assert sorted(tmp_path.iterdir()) == [model, other]
   assert (model / "weights").read_text() == "1"
   recover_directory(str(tmp_path / "none" / "model"))
+
+
+def test_an_outdated_link_is_removed_and_not_what_it_leads_to(tmp_path):
+  folder, thesis = tmp_path / "run", tmp_path / "thesis.json"
+  folder.mkdir()
+  thesis.write_text("two years")
+  (folder / "null_odds.json").symlink_to(thesis)
+  (folder / "disagreement.json").hardlink_to(thesis)
+  outdated = ["null_odds.json", "disagreement.json", "absent.json"]
+  _, removed = write_files(folder, {"predictions.json": "{}"}, outdated)
+  assert removed == [str(folder / name) for name in outdated[:2]]
+  assert os.listdir(folder) == ["predictions.json"]
+  assert thesis.read_text() == "two years"
+
+
+def test_text_that_utf_8_cannot_hold_is_named_with_its_file(tmp_path):
+  (tmp_path / "a").write_text("old")
+  for text in ("half \ud83d", os.fsdecode(b"M\xfchle")):
+    with pytest.raises(ValueError, match=f"written to {tmp_path}/a"):
+      write_text_atomically(tmp_path / "a", text)
+  assert (tmp_path / "a").read_text() == "old"
+  assert os.listdir(tmp_path) == ["a"]

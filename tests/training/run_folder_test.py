@@ -27,7 +27,11 @@ def _link(path, target):
 
 
 @pytest.mark.parametrize(
-  "make", [_link, lambda path, _: os.mkfifo(path), lambda path, _: path.mkdir()]
+  "make",
+  [
+    *(_link, lambda path, target: path.hardlink_to(target)),
+    *(lambda path, _: os.mkfifo(path), lambda path, _: path.mkdir()),
+  ],
 )
 def test_a_lock_that_is_no_plain_file_is_refused(tmp_path, make):
   (tmp_path / "run").mkdir()

@@ -1,0 +1,147 @@
+"""No file is both input and output, whatever leads to it."""
+
+import os
+import re
+
+import pytest
+from programs import succeeds_here
+from squad_runs import squad_flags
+
+from bert_span.cli import output_files
+
+_INPUT = "{}"
+_TRAIN = "run_squad --do_train --output_dir=."
+_PRETRAIN = "run_pretraining --do_train --output_dir=."
+_ASK = "run_squad --do_predict --output_dir=."
+_SCORE = "run_squad --do_eval --output_dir=."
+_RECORDS = "create_squad_records --output_dir=."
+
+
+@pytest.mark.parametrize(
+  ("command", "names"),
+  [
+    (f"{_TRAIN} --train_file=X", "run.flags training_options.json run.lock"),
+    (f"{_TRAIN} --train_file=X", "checkpoint evaluations.json"),
+    (f"{_TRAIN} --vocab_file=X", "model/assets/tokenizer/vocabulary.txt"),
+    (f"{_TRAIN} --teacher=x,X --preset=y", "soft_labels.safetensors model"),
+    (f"{_TRAIN} --init_checkpoint=X", "model.ckpt-7 model.ckpt-7.index"),
+    (f"{_TRAIN} --num_seeds=2 --train_file=X", "seeds.json seed_3/run.flags"),
+    (f"{_ASK} --predict_file=X", "logits.npz"),
+    (
+      f"{_SCORE} --predict_file=X",
+      "eval_results.json",
+    ),
+    (f"{_PRETRAIN} --input_file=X", "data_places.jsonl run.flags"),
+    (f"{_PRETRAIN} --input_file=[dr]*", "data_places.jsonl"),
+    (f"{_PRETRAIN} --init_checkpoint=X", "tf1/bert_model.ckpt"),
+    (f"{_PRETRAIN} --preset=X", "huggingface"),
+    ("decode --predict_file=X --output_dir=.", "predictions.json"),
+    ("decode --logits_file=a,X --output_dir=.", "null_odds.json"),
+    ("evaluate --predict_file=X --output_file=X", "squad.json"),
+    ("report --predict_file=X", "report.html"),  # Even by default.
+    ("lint_squad X --output_file=X", "squad.json"),
+    ("convert --model=X --output_dir=X", "model"),
+    ("calibrate --model=x --predict_file=X --output_dir=.", "calibration.json"),
+    (
+      "calibrate --model=m --predict_file=X",
+      "m/calibration/calibration.json m/calibration/risk_coverage.png",
+    ),
+    (
+      f"{_RECORDS} --train_file=X",
+      "train.tf_record.json",
+    ),
+    ("create_pretraining_data --input_file=X --output_file=a,X", "b.tfrecord"),
+    (
+      "create_pretraining_data --input_file=X --output_file=a.tfrecord",
+      "a.tfrecord.json",
+    ),
+    ("beam_predict --input=X --output_dir=.", "job.json"),
+    (
+      "beam_predict --input=*-00002.jsonl --output_dir=.",
+      "dead_letters-00000-of-00002.jsonl",
+    ),
+    (
+      "beam_create_records pretraining --input_file=X --output_dir=.",
+      "masked-00000-of-00002.tfrecord",
+    ),
+    ("export_tflite --evaluate_file=X --output=m.tflite", "m.tflite.json"),
+    ("export_tflite --model=m --evaluate_file=X --test_vectors=X", "dev.json"),
+  ],
+)
+@pytest.mark.parametrize("lead", ["path", "symlink", "hardlink"])
+def test_an_input_is_no_output(
+  monkeypatch, tmp_path, run_main, main_of, command, names, lead
+):
+  name, *words = command.split()
+  package = "export" if name.startswith("export") else "bert_span"
+  monkeypatch.chdir(tmp_path)
+  for path in map(tmp_path.joinpath, names.split()):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(_INPUT)
+    given = os.path.relpath(path)
+    if lead != "path" and path.parent == tmp_path and "." in path.name:
+      given = f"elsewhere-{path.name}"
+      (os.symlink if lead == "symlink" else os.link)(path, given)
+    written = "--output", "--test_vectors"
+    inputs = [
+      w.replace("X", path.name if w.startswith(written) else given)
+      for w in words
+    ]
+    main = main_of(f"{package}.{name}")
+    status, line = run_main(main, *inputs, arguments=True, foreign_flags=True)
+    assert status == 1
+    assert re.search("output|test_vectors", line), line
+    assert "is also the input" in line and path.name in line, line
+    assert path.read_text() == _INPUT
+
+
+@pytest.mark.parametrize(
+  ("command", "name"),
+  [
+    # Only a training writes them.
+    (f"{_ASK} --preset=X", "model"),
+    (
+      f"{_ASK} --init_checkpoint=X",
+      "model.ckpt-7",
+    ),
+    ("decode --logits_file=X --output_dir=.", "logits.npz"),
+    ("beam_predict --model=X --output_dir=.", "model"),
+    ("evaluate --predictions_file=X --output_file=x", "predictions.json"),
+    # A version is written into it.
+    ("export_saved_model --model=X --output=X", "model/"),
+    (f"{_TRAIN} --train_file=X", "train.json"),
+    (f"{_TRAIN} --train_file=X", "old/run.flags"),
+  ],
+)
+def test_an_input_beside_outputs_is_none(
+  monkeypatch, tmp_path, run_main, main_of, command, name
+):
+  monkeypatch.chdir(tmp_path)
+  (tmp_path / name).parent.mkdir(exist_ok=True)
+  (tmp_path / name).mkdir() if "/" in name[-1] else (tmp_path / name).touch()
+  program, *words = command.replace("X", name).split()
+  package = "export" if program.startswith("export") else "bert_span"
+  main = main_of(f"{package}.{program}")
+  _, line = run_main(main, *words, foreign_flags=True)
+  assert "also the input" not in line
+
+
+@pytest.mark.large
+def test_every_file_of_a_run_is_declared(squad_folder, tmp_path):
+  flags = ("--do_train", "--do_predict", "--do_eval", "--write_logits")
+  flags += ("--num_train_epochs=1", "--eval_steps=1", "--num_seeds=2")
+  flags = squad_flags(squad_folder, tmp_path, *flags, version_2=True)
+  succeeds_here("bert_span.run_squad", *flags)
+  declared = output_files._written("run_squad").values()
+  patterns = [pattern for patterns in declared for pattern in patterns]
+  folders = (tmp_path, tmp_path / "seed_12345")
+  names = [
+    f"{path.name}/" if path.is_dir() else path.name
+    for folder in folders
+    for path in folder.iterdir()
+  ]
+  others = {
+    name for name in names if not any(re.fullmatch(p, name) for p in patterns)
+  }
+  # Event files have new names, and a seed's folder is an output as a whole.
+  assert others == {"train/", "eval/", "seed_result.json"}
