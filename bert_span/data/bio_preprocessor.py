@@ -23,8 +23,17 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.data.answer_positions import passages_of
-from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.data.preprocessor import SpanPreprocessor, decoded
+from bert_span.data.window_batches import (
+  check_list,
+  check_tensor,
+  integer_list,
+  is_spec,
+  is_tensor,
+  text_array,
+)
 from bert_span.modeling.tags import NUM_TAGS, B, I, O
+from bert_span.options.messages import shortened
 from bert_span.squad.example import NOT_LOCATED, AnswerSpan, check_located
 
 
@@ -54,6 +63,9 @@ class BioPreprocessor(SpanPreprocessor):
   window_labels = ()
   token_labels: ClassVar = {"tag_labels": NUM_TAGS}
   outputs = ("tag_logits",)
+  label_form = "shares of tags, float [windows, seq_length, n], 0 at padding"
+  keras_loss = "categorical_crossentropy"
+  keras_metrics = ()  # They would count padding.
   every_annotator = True
 
   def label_arrays(self, examples):
@@ -67,12 +79,10 @@ class BioPreprocessor(SpanPreprocessor):
     }
 
   def label_tensors(self, y):
-    types = {"answer_text": tf.string, "answer_start": tf.int32}
+    texts, starts = y["answer_text"], y["answer_start"]
     return {
-      name: y[name]
-      if isinstance(y[name], tf.RaggedTensor)
-      else tf.ragged.constant(y[name], kind, ragged_rank=2)
-      for name, kind in types.items()
+      "answer_text": _ragged(texts, "answer_text", text_array, tf.string),
+      "answer_start": _ragged(starts, "answer_start", integer_list, tf.int64),
     }
 
   def label(self, contexts, y, windows, annotator_labels="soft"):
@@ -84,17 +94,34 @@ class BioPreprocessor(SpanPreprocessor):
     for i, (texts, starts, passage) in enumerate(
       zip(*answers, passages, strict=True)
     ):
-      context = contexts[i].decode("utf-8")
-      annotators = [
-        _spans(context, *annotator, f"question {i} of the batch")
-        for annotator in zip(texts, starts, strict=True)
-      ]
+      place = f"question {i} of the batch"
+      annotators = self.located_answer(contexts[i], texts, starts, place)
       offsets = passage.char_starts, passage.char_ends
       tags = tag_labels(annotators, *offsets, annotator_labels)
       if tags is not None:
         labels[passage.window, passage.position] = tags[passage.token]
         is_labelled |= windows["example_index"] == i
     return {"tag_labels": labels}, is_labelled
+
+  @staticmethod
+  def located_answer(context, texts, starts, place):
+    """Returns the `AnswerSpan`s of each annotator; ValueError if wrong."""
+    if [len(spans) for spans in texts] != [len(spans) for spans in starts]:
+      raise ValueError(
+        f"{place}: answer_text and answer_start must have as many annotators "
+        f"and spans. Received: {shortened(texts)} and {shortened(starts)}."
+      )
+    context = decoded(context, place)
+    annotators = []
+    for annotator in zip(texts, starts, strict=True):
+      spans = []
+      for text, start in zip(*annotator, strict=True):
+        text = text if isinstance(text, str) else decoded(text, place)
+        if start != NOT_LOCATED:
+          check_located(context, text, start, place)
+        spans.append(AnswerSpan(text, start))
+      annotators.append(spans)
+    return annotators
 
   @staticmethod
   def has_answer(labels, row_splits):
@@ -135,14 +162,23 @@ def tag_labels(
   return one_hot[chosen].astype(np.float32)
 
 
-def _spans(context, texts, starts, place):
-  spans = []
-  for text, start in zip(texts, starts, strict=True):
-    text = text.decode("utf-8") if isinstance(text, bytes) else text
-    if start != NOT_LOCATED:
-      check_located(context, text, start, place)
-    spans.append(AnswerSpan(text, start))
-  return spans
+def _ragged(values, name, leaf, dtype):
+  """A RaggedTensor [questions, annotators, spans]; of a spec, the spec."""
+  if not is_tensor(values):
+    check_list(values, name, "lists of annotators")
+    questions = []
+    for i, row in enumerate(values):
+      check_list(row, f"{name}[{i}]", "annotators, each a list of spans")
+      questions.append(
+        [list(leaf(spans, f"{name}[{i}][{j}]")) for j, spans in enumerate(row)]
+      )
+    return tf.ragged.constant(questions, dtype, ragged_rank=2)
+  is_text = dtype == tf.string
+  has_type = values.dtype == dtype if is_text else values.dtype.is_integer
+  check_tensor(values, name, has_type, "strings" if is_text else "integers", 3)
+  if is_spec(values) or isinstance(values, tf.RaggedTensor):
+    return values
+  return tf.RaggedTensor.from_tensor(values, ragged_rank=2)
 
 
 def _annotator_tags(spans, token_char_starts, token_char_ends):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from typing import ClassVar
 
 import keras
@@ -15,10 +16,15 @@ from bert_span.data.answer_positions import (
   window_positions,
 )
 from bert_span.data.window_batches import (
+  check_tensor,
   example_arrays,
+  integer_tensor,
+  is_spec,
+  is_tensor,
   text_array,
   text_tensor,
 )
+from bert_span.options.messages import shortened
 from bert_span.squad.example import NOT_LOCATED, AnswerSpan, check_located
 from bert_span.squad.rules import examples_to_learn, with_answer_to_learn
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
@@ -69,8 +75,11 @@ class SpanPreprocessor(keras.layers.Layer):
   the positions of start_logits and end_logits, int32 [windows]; with
   sample_weight also the weights of windows.
 
+  Raises ValueError, see `tensors`; in a dataset's map an error of TensorFlow.
+
   A subclass for another head has other class attributes, `label`,
-  `label_arrays`, `label_tensors`, `has_answer` and `is_answerable`.
+  `label_arrays`, `label_tensors`, `located_answer`, `has_answer` and
+  `is_answerable`.
   """
 
   head_name = "span"  # saved with records of labelled windows
@@ -79,6 +88,15 @@ class SpanPreprocessor(keras.layers.Layer):
   window_labels = ("start_positions", "end_positions")
   token_labels: ClassVar = {}
   outputs = ("start_logits", "end_logits")
+  # What of Keras' own fits the labels, by its function's name.
+  label_form = "positions, int [windows]"
+  keras_loss = "sparse_categorical_crossentropy"
+  keras_metrics = (
+    "accuracy",
+    "sparse_categorical_accuracy",
+    "sparse_top_k_categorical_accuracy",
+    "sparse_categorical_crossentropy",
+  )
   # Whether all annotators are learned from, else the first answer.
   every_annotator = False
 
@@ -111,16 +129,70 @@ class SpanPreprocessor(keras.layers.Layer):
 
   # Keras' own __call__ takes no strings.
   def __call__(self, x, y=None, sample_weight=None):
-    texts = {name: text_tensor(x[name]) for name in ("question", "context")}
+    texts, y, sample_weight = self.tensors(x, y, sample_weight)
     windows = self.windows(texts)
     inputs = model_inputs(windows)
     if y is None:
       return inputs
-    labels = self._labels(texts["context"], self.label_tensors(y), windows)
+    labels = self._labels(texts["context"], y, windows)
     labels = dict(zip(self.outputs, labels, strict=True))
     if sample_weight is not None:
       sample_weight = tf.gather(sample_weight, windows["example_index"])
     return keras.utils.pack_x_y_sample_weight(inputs, labels, sample_weight)
+
+  def tensors(self, x, y=None, sample_weight=None):
+    """Returns the call's arguments as tensors; of a dataset's specs, specs.
+
+    Raises:
+      ValueError: a key is missing, a type, shape or number is wrong, or an
+        answer is not at its offset, with the number of its question. Values of
+        a dataset are not known here, see `check_rows`.
+    """
+    x = {
+      name: text_tensor(values, name)
+      for name, values in _columns("x", x, ("question", "context")).items()
+    }
+    if y is not None:
+      y = self.label_tensors(_columns("y", y, ("answer_text", "answer_start")))
+    columns = {**x, **(y or {})}
+    if sample_weight is not None:
+      columns["sample_weight"] = sample_weight = _weight_tensor(sample_weight)
+    sizes = {n: t.shape.rank and t.shape[0] for n, t in columns.items()}
+    if len({*sizes.values()} - {None}) > 1:
+      raise ValueError(
+        "x, y and sample_weight must have as many questions, passages, answers "
+        "and weights. Received: "
+        f"{', '.join(f'{size} {name}' for name, size in sizes.items())}."
+      )
+    if all(map(tf.is_tensor, columns.values())) and tf.executing_eagerly():
+      self.check_rows(x, y, sample_weight)
+    return x, y, sample_weight
+
+  def check_rows(self, x, y=None, sample_weight=None, place="question {}"):
+    """Raises ValueError for a wrong value in `tensors`, eager ones.
+
+    `place` names a question of a number.
+    """
+    if sample_weight is not None:
+      for i, weight in enumerate(sample_weight.numpy()):
+        if not math.isfinite(weight):
+          raise ValueError(
+            f"{place.format(i)}: sample_weight must be a finite number. "
+            f"Received: {weight}."
+          )
+    if y is not None:
+      contexts = x["context"].numpy()
+      y = {name: _values(tensor) for name, tensor in y.items()}
+      for i, answer in enumerate(zip(contexts, *y.values(), strict=True)):
+        self.located_answer(*answer, place.format(i))
+
+  @staticmethod
+  def located_answer(context, text, start, place):
+    """Returns a passage and y of one question as str; ValueError if wrong."""
+    context, text = (decoded(x, place) for x in (context, text))
+    if start != NOT_LOCATED or text:
+      check_located(context, text, start, place)
+    return context, text
 
   def windows(self, texts):
     """Returns the dict of `SlidingWindows`, of texts string [batch]."""
@@ -130,7 +202,7 @@ class SpanPreprocessor(keras.layers.Layer):
   def is_cut(self, questions):
     """Bool [questions]: whether max_query_length cuts a question."""
     lengths = self.tokenizer(text_tensor(questions)).ids.row_lengths()
-    return (lengths > self.options.max_query_length).numpy()
+    return lengths > self.options.max_query_length
 
   def place(self, questions, contexts):
     """Returns the `PlacedWindows` of questions and contexts, string [batch]."""
@@ -162,10 +234,10 @@ class SpanPreprocessor(keras.layers.Layer):
     }
 
   def label_tensors(self, y):
-    """Returns y, with Python values as tensors."""
+    """Returns y, with Python values as tensors; of specs, specs."""
     return {
-      "answer_text": text_tensor(y["answer_text"]),
-      "answer_start": tf.cast(y["answer_start"], tf.int32),
+      "answer_text": text_tensor(y["answer_text"], "answer_text"),
+      "answer_start": integer_tensor(y["answer_start"], "answer_start"),
     }
 
   def label(self, contexts, y, windows, annotator_labels=None):
@@ -183,10 +255,10 @@ class SpanPreprocessor(keras.layers.Layer):
     for i, (text, start, ids, passage) in enumerate(
       zip(texts, starts, answer_ids, passages, strict=True)
     ):
+      place = f"question {i} of the batch"
+      context, text = self.located_answer(contexts[i], text, start, place)
       if start == NOT_LOCATED:
         continue
-      context, text = contexts[i].decode("utf-8"), text.decode("utf-8")
-      check_located(context, text, start, f"question {i} of the batch")
       end = start + len(text)
       span = answer_tokens(context, passage, start, end, ids, self._whole_words)
       rows = windows["example_index"] == i
@@ -218,21 +290,19 @@ class SpanPreprocessor(keras.layers.Layer):
   # Op by op the tokenizer would take longer than everything else.
   @functools.cached_property
   def _token_ids(self):
-    texts = tf.TensorSpec([None], tf.string)
+    # Not the tf.function: a call with another shape leaves its lock locked, and
+    # the next one waits for ever.
     return tf.function(
-      lambda texts: self.tokenizer(texts).ids, input_signature=[texts]
-    )
+      lambda texts: self.tokenizer(texts).ids
+    ).get_concrete_function(tf.TensorSpec([None], tf.string))
 
   def _labels(self, contexts, y, windows):
     """`label` as a TensorFlow op: a list of tensors."""
     inputs = contexts, y, windows
 
     def label(*values):
-      values = [
-        x.to_list() if isinstance(x, tf.RaggedTensor) else x.numpy()
-        for x in values
-      ]
-      labels, _ = self.label(*tf.nest.pack_sequence_as(inputs, values))
+      values = tf.nest.pack_sequence_as(inputs, list(map(_values, values)))
+      labels, _ = self.label(*values)
       return [labels[name] for name in self.label_names()]
 
     types = [tf.int32] * len(self.window_labels)
@@ -273,9 +343,59 @@ def model_inputs(windows):
   }
 
 
-def cut_line(options, question):
-  """Says that a question, by name, is longer than `WindowOptions` allow."""
+def cut_line(options, question, num_more=0):
+  """Says that questions, one by name, are longer than `WindowOptions` allow."""
+  more = f" So have {num_more:,} more." if num_more else ""
   return (
     f"The question {question} has more WordPieces than --max_query_length="
-    f"{options.max_query_length}: the rest of it is not read."
+    f"{options.max_query_length}: the rest of it is not read.{more}"
   )
+
+
+def decoded(text, place):
+  """Returns UTF-8 bytes as a str."""
+  try:
+    return text.decode("utf-8")
+  except UnicodeDecodeError:
+    raise ValueError(
+      f"{place}: {shortened(text)} is not UTF-8. Give a str."
+    ) from None
+
+
+def _columns(argument, values, names):
+  """The named items of a dict."""
+  if not isinstance(values, dict) or not values.keys() >= {*names}:
+    raise ValueError(
+      f"{argument} must be a dict of {' and '.join(names)}. Received: "
+      f"{kind_of(values)}."
+    )
+  return {name: values[name] for name in names}
+
+
+def kind_of(values):
+  """The type of a value, and a dict's keys."""
+  if isinstance(values, dict):
+    return f"a dict of {', '.join(map(str, values)) or 'nothing'}"
+  return type(values).__name__
+
+
+def _weight_tensor(values):
+  """Weights of questions as a float32 tensor; of a spec, the spec."""
+  name = "sample_weight"
+  if not is_tensor(values):
+    try:
+      values = tf.constant(np.asarray(values, np.float32))
+    except (TypeError, ValueError):
+      raise ValueError(
+        f"{name} must be a list of float. Received: {shortened(values)}."
+      ) from None
+  has_type = values.dtype.is_floating or values.dtype.is_integer
+  check_tensor(values, name, has_type, "numbers", 1)
+  return values if is_spec(values) else tf.cast(values, tf.float32)
+
+
+def _values(tensor):
+  """An eager tensor as lists or an array."""
+  if isinstance(tensor, tf.RaggedTensor):
+    return tensor.to_list()
+  return tensor.numpy()

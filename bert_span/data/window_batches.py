@@ -1,12 +1,14 @@
 """Examples to windows, batch by batch."""
 
 import collections
+import numbers
 import os
 from concurrent import futures
 
 import numpy as np
 import tensorflow as tf
 
+from bert_span.options.messages import shortened
 from bert_span.squad.example import check_text
 from bert_span.storage.files import encodable
 
@@ -24,25 +26,78 @@ TEXT_SPECS = {
 }
 
 
-def text_array(texts):
+def text_array(texts, name="texts"):
   """Returns a list of str, or of UTF-8 bytes, as an array of bytes."""
-  if isinstance(texts, str | bytes):
-    raise ValueError(f"Texts must be a list of str. Received: {texts!r:.80}.")
+  check_list(texts, name, "str")
   encoded = []
   for i, text in enumerate(texts):
     if not isinstance(text, bytes):
-      check_text(text, f"text {i}")
+      check_text(text, f"{name}[{i}]")
       text = encodable(text).encode("utf-8")
     encoded.append(text)
   # dtype=object: NumPy's own string type would cut trailing zero bytes.
   return np.array(encoded, object)
 
 
-def text_tensor(texts):
-  """Returns a string tensor of one, or of what `text_array` takes."""
-  if tf.is_tensor(texts):
-    return texts
-  return tf.constant(text_array(texts), tf.string)
+def text_tensor(texts, name="texts"):
+  """Returns a tensor of what `text_array` takes, or a tensor or its spec."""
+  if not is_tensor(texts):
+    return tf.constant(text_array(texts, name), tf.string)
+  check_tensor(texts, name, texts.dtype == tf.string, "strings", 1)
+  return texts
+
+
+def integer_tensor(values, name):
+  """Returns an int64 tensor of a list of int, or of a tensor; or a spec."""
+  if not is_tensor(values):
+    return tf.constant(integer_list(values, name), tf.int64)
+  check_tensor(values, name, values.dtype.is_integer, "integers", 1)
+  return values if is_spec(values) else tf.cast(values, tf.int64)
+
+
+def integer_list(values, name):
+  """Returns integers of any type as a list of int."""
+  check_list(values, name, "int")
+  integers = []
+  for i, value in enumerate(values):
+    is_int = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_int or abs(int(value)) >= 1 << 63:
+      raise ValueError(
+        f"{name}[{i}] must be an int. Received: {shortened(value)}."
+      )
+    integers.append(int(value))
+  return integers
+
+
+def check_list(values, name, kind):
+  """Raises ValueError unless values are a list, an array, a column, ..."""
+  if isinstance(values, str | bytes | dict) or not np.iterable(values):
+    raise ValueError(
+      f"{name} must be a list of {kind}. Received: {shortened(values)}."
+    )
+
+
+def is_tensor(values):
+  """Whether values are a tensor, or the spec of one of a dataset."""
+  return tf.is_tensor(values) or is_spec(values)
+
+
+def is_spec(values):
+  return isinstance(values, tf.TensorSpec | tf.RaggedTensorSpec)
+
+
+def check_tensor(values, name, has_type, type_name, rank):
+  """Raises ValueError unless a tensor, or its spec, has a type and a rank."""
+  shape = values.shape
+  if has_type and shape.rank in (None, rank):
+    return
+  remedy = ""
+  if has_type and shape.rank == rank - 1:
+    remedy = " Batch the dataset: dataset.batch(32)."
+  raise ValueError(
+    f"{name} must be {type_name} of rank {rank}, first the questions. "
+    f"Received: {values.dtype.name} of the shape {shape}.{remedy}"
+  )
 
 
 def example_arrays(examples):

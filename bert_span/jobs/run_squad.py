@@ -240,11 +240,11 @@ def _predict(run, squad_file):
   run.log_problems(squad_file)
   extractor = _trained_extractor(run)
   logits = LogitsWriter(extractor.logits) if run.write_logits else None
-  is_cut = extractor.preprocessor.is_cut([e.question for e in examples])
+  is_cut = extractor.preprocessor.is_cut([e.question for e in examples]).numpy()
   cut = [e.place for e, cut in zip(examples, is_cut, strict=True) if cut]
   if cut:
-    more = f" So have {len(cut) - 1:,} more." if len(cut) > 1 else ""
-    log_line(cut_line(extractor.window_options, f"of {cut[0]}") + more)
+    name, num_more = f"of {cut[0]}", len(cut) - 1
+    log_line(cut_line(extractor.window_options, name, num_more))
   observer = extractor.make_observer(run.disagreement_questions)
   predictions = []
   with tqdm.tqdm(

@@ -1,5 +1,11 @@
-"""The losses of the two heads: of start and end positions, of B/I/O tags."""
+"""The losses of the two heads: of start and end positions, of B/I/O tags.
 
+And what of Keras' own losses and metrics fits them: Keras would take logits for
+probabilities, or numbers of positions for values, and say nothing.
+"""
+
+import functools
+import inspect
 import math
 
 import keras
@@ -128,3 +134,87 @@ class BioLoss(keras.losses.Loss):
       "tokens": self.tokens,
       "class_weights": list(self.class_weights),
     }
+
+
+# Keras' losses of probabilities that have no argument from_logits.
+_OF_PROBABILITIES = (
+  *("categorical_generalized_cross_entropy", "dice", "kl_divergence"),
+  *("poisson", "tversky"),
+)
+
+
+def check_losses(losses, labels=None):
+  """Raises ValueError for losses that would not see logits and their labels.
+
+  Args:
+    losses: as keras.Model.compile takes them.
+    labels: the class of the preprocessor, which knows Keras' loss for its
+      labels; None for labels of any form.
+  """
+  for loss in _leaves(losses):
+    name, is_keras_own, from_logits = _function_of(loss, keras.losses.get)
+    fits = from_logits in (True, None)
+    if is_keras_own and labels:
+      fits = fits and name == labels.keras_loss
+    elif is_keras_own:
+      fits = fits and name not in _OF_PROBABILITIES
+    if not fits:
+      remedy = "Give a loss with from_logits=True."
+      if labels:
+        remedy = (
+          f"The labels are {labels.label_form}. Leave loss out, or give "
+          f"{labels.keras_loss} with from_logits=True, as an object."
+        )
+      raise ValueError(
+        f"loss={name}: the model's outputs are logits, not probabilities. "
+        f"{remedy}"
+      )
+
+
+def check_metrics(metrics, labels):
+  """Raises ValueError for metrics of Keras that do not fit the labels."""
+  for metric in _leaves(metrics):
+    name, is_keras_own, from_logits = _function_of(metric, keras.metrics.get)
+    fits = not is_keras_own or name in labels.keras_metrics
+    if from_logits is False or not fits:
+      known = ", ".join(labels.keras_metrics) or "none"
+      raise ValueError(
+        f"metrics: {name} of Keras does not fit: the model's outputs are "
+        f"logits and the labels {labels.label_form}. Of Keras' own fit: "
+        f"{known}; a function of yours: docs/keras.md."
+      )
+
+
+def _leaves(values):
+  """Losses or metrics in lists and dicts; a dict may be the config of one."""
+  if isinstance(values, dict) and "class_name" not in values:
+    values = list(values.values())
+  if isinstance(values, list | tuple):
+    return [leaf for value in values for leaf in _leaves(value)]
+  return [] if values is None else [values]
+
+
+def _function_of(value, get):
+  """The name of a loss or metric, whether it is Keras' own, its from_logits.
+
+  from_logits is None where there is no such argument.
+  """
+  # Keras chooses it by the shapes of labels and outputs.
+  if str(value).lower() in ("crossentropy", "ce"):
+    return value, True, False
+  if str(value).lower() in ("accuracy", "acc"):
+    return "accuracy", True, None
+  value = get(value)
+  from_logits = getattr(value, "from_logits", None)
+  options = getattr(value, "_fn_kwargs", {})
+  # What an object of Keras wraps.
+  value = getattr(value, "fn", getattr(value, "_fn", value))
+  while isinstance(value, functools.partial):
+    value, options = value.func, {**value.keywords, **options}
+  if inspect.isfunction(value):
+    argument = inspect.signature(value).parameters.get("from_logits")
+    from_logits = from_logits if argument is None else argument.default
+  else:
+    value = type(value)
+  from_logits = options.get("from_logits", from_logits)
+  return value.__name__, value.__module__.startswith("keras.src."), from_logits
