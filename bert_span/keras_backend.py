@@ -1,6 +1,9 @@
-"""The backend of Keras that bert_span is written for."""
+"""The backend of Keras that bert_span is written for, in a usable process."""
 
 import os
+import sys
+
+_is_broken_fork = False
 
 
 def ensure_tensorflow_backend():
@@ -28,3 +31,39 @@ def ensure_tensorflow_backend():
       "bert_span needs Keras with the backend tensorflow and the floatx "
       f"float32. Received: {backend}, {floatx}. {remedy}"
     )
+
+
+def check_not_forked():
+  """Raises ValueError in a process that can compute nothing.
+
+  TensorFlow's threads do not exist in a fork of a process that has used it:
+  loading and answering would wait for them for ever.
+  """
+  if _is_broken_fork:
+    raise ValueError(
+      "This process was forked from one that had used TensorFlow, so that it "
+      "can compute nothing. Load the model after the fork and not before "
+      "(gunicorn without --preload, Celery's worker_process_init), or start "
+      'processes with multiprocessing.get_context("spawn").'
+    )
+
+
+def _note_fork():
+  global _is_broken_fork
+  tensorflow = sys.modules.get("tensorflow")
+  _is_broken_fork |= tensorflow is not None and _is_in_use(tensorflow)
+
+
+def _is_in_use(tensorflow):
+  """Whether TensorFlow has its threads: their number can be set before only."""
+  threads = tensorflow.config.threading
+  number = threads.get_inter_op_parallelism_threads()
+  try:
+    threads.set_inter_op_parallelism_threads(number + 1)
+  except RuntimeError:
+    return True
+  threads.set_inter_op_parallelism_threads(number)
+  return False
+
+
+os.register_at_fork(after_in_child=_note_fork)

@@ -24,6 +24,7 @@ from bert_span.data.window_batches import (
   text_array,
   text_tensor,
 )
+from bert_span.keras_backend import check_not_forked
 from bert_span.options.messages import shortened
 from bert_span.squad.example import NOT_LOCATED, AnswerSpan, check_located
 from bert_span.squad.rules import examples_to_learn, with_answer_to_learn
@@ -108,6 +109,7 @@ class SpanPreprocessor(keras.layers.Layer):
     pad_to_max=False,
     **kwargs,
   ):
+    check_not_forked()
     super().__init__(**kwargs)
     self.built = True  # nothing to build
     self.options = options or WindowOptions()

@@ -8,6 +8,7 @@ from concurrent import futures
 import numpy as np
 import tensorflow as tf
 
+from bert_span.keras_backend import check_not_forked
 from bert_span.options.messages import shortened
 from bert_span.squad.example import check_text
 from bert_span.storage.files import encodable
@@ -28,6 +29,7 @@ TEXT_SPECS = {
 
 def text_array(texts, name="texts"):
   """Returns a list of str, or of UTF-8 bytes, as an array of bytes."""
+  check_not_forked()
   check_list(texts, name, "str")
   encoded = []
   for i, text in enumerate(texts):
@@ -110,6 +112,7 @@ def example_arrays(examples):
 
 def example_batches(examples):
   """Divides examples into lists of bounded size, unless one has more alone."""
+  check_not_forked()
   batches, room = [], 0
   for example in examples:
     characters = _num_characters(example)

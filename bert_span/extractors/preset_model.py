@@ -8,6 +8,7 @@ import numpy as np
 
 from bert_span.extractors.precision import resolve_dtype
 from bert_span.extractors.string_model import StringModel
+from bert_span.keras_backend import check_not_forked
 from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.encoder import (
   EncoderConfig,
@@ -248,6 +249,7 @@ class PresetModel(StringModel):
     from bert_span.serving import export as serving_export
     from bert_span.tflite import export as tflite_export
 
+    check_not_forked()
     self.check_preprocessor()
     self.check_trained()
     ending = os.path.splitext(os.fspath(path))[1].lower()

@@ -52,7 +52,8 @@ def test_answers_are_those_of_the_model(file):
   extractor = opened_tflite(**file)
   assert extractor.decoder_options == model.decoder_options
   assert extractor.window_options == model.window_options
-  questions = [QUESTION] * len(_PASSAGES)
+  # One that is cut, of some words and of none, and those of an empty passage.
+  questions = ["who " * 9, "", "\u200b", QUESTION, QUESTION, "who " * 9]
   expected = model.answers(questions, _PASSAGES)
   given = extractor.answers(questions, _PASSAGES)
   assert any(expected)
