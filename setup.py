@@ -33,7 +33,6 @@ _PROGRAMS = (
 # The upper bounds are what modeling/keras_internals.py was checked with, the
 # lower ones what make test-lowest passes with.
 _TENSORFLOW = ">=2.20,<2.22"
-# Parquet comes with it.
 _BEAM = "apache-beam>=2.70"
 
 setuptools.setup(
@@ -73,6 +72,8 @@ setuptools.setup(
     "keras>=3.15,<3.16",
     # Today an alias that brings keras-hub of the same version.
     "keras-nlp>=0.32,<0.33",
+    # Questions in Parquet; tensorflow-datasets asks for it, too.
+    "pyarrow",
     # Keras asks for it, too.
     "rich",
     "safetensors>=0.4.5",

@@ -18,7 +18,7 @@ from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.text.options import WindowOptions
 
 _INPUT_FILE = flags.DEFINE_string(
-  "input_file", None, "SQuAD JSON file whose windows are shown."
+  "input_file", None, "SQuAD file (JSON, Parquet) whose windows are shown."
 )
 _IS_TRAINING = flags.DEFINE_bool(
   "is_training",

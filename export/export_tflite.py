@@ -23,8 +23,7 @@ _OUTPUT = flags.DEFINE_string(
 _EVALUATE_FILE = flags.DEFINE_string(
   "evaluate_file",
   None,
-  "SQuAD JSON file to score the model and the file on with the official "
-  "metrics.",
+  "SQuAD file to score the model and the file on with the official metrics.",
 )
 _TEST_VECTORS = flags.DEFINE_string(
   "test_vectors",

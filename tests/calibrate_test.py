@@ -9,7 +9,12 @@ from exported_model import ask as ask_served
 from programs import succeeds, succeeds_here
 from squad_content import spans, squad_content
 from squad_runs import read
-from tiny_extractor import CONTEXT, shared_extractor, shared_model
+from tiny_extractor import (
+  CONTEXT,
+  QUESTION,
+  shared_extractor,
+  shared_model,
+)
 
 from bert_span import SpanExtractor, SquadExample
 from bert_span.jobs import ask, calibrate
@@ -142,6 +147,25 @@ def test_all_that_answers_uses_what_was_fitted(calibrated, capsys):
   assert found == pytest.approx([right] * 2, abs=1e-5)
   plain = shared_extractor(version_2=True).answer(question, context)
   assert abs(plain.probability - right) > 1e-3
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_one_question_is_fitted_with_a_warning(tmp_path, capsys, is_right):
+  model, dev = tmp_path / "model", tmp_path / "dev.json"
+  shutil.copytree(shared_model(), model)
+  text = shared_extractor().answer(QUESTION, CONTEXT).text
+  start = CONTEXT.index(text)
+  answer = (text, start) if is_right else (CONTEXT, 0)
+  qa = {"id": "q", "question": QUESTION, "answers": spans(answer)}
+  dev.write_text(json.dumps(squad_content(CONTEXT, qa)))
+  calibrate.calibrate(CalibrationOptions(str(model), plots=False), str(dev))
+  error = capsys.readouterr().err
+  assert "1 questions" in error and "300" in error
+  report = read(model / "calibration" / "calibration.json")
+  assert report["temperature"] == 1
+  found = SpanExtractor.from_preset(model).answer(QUESTION, CONTEXT)
+  expected = 2 / 3 if is_right else 1 / 3
+  assert found.probability == pytest.approx(expected, abs=1e-3)
 
 
 def test_mistakes_are_named_and_leave_the_model(tmp_path):

@@ -21,7 +21,7 @@ flags.disclaim_key_flags()
 @dataclasses.dataclass(frozen=True)
 class _SharedOptions:
   predict_file: str | None = option(
-    None, "SQuAD JSON file with the questions to answer or to score."
+    None, "SQuAD file (JSON, Parquet) of the questions to answer or to score."
   )
   predict_batch_size: int = option(
     8,

@@ -37,7 +37,9 @@ def define_encoder_flags():
 def define_data_flags():
   """Defines --train_file, --dataset and --data_dir."""
   return (
-    flags.DEFINE_string("train_file", None, "SQuAD JSON file to train on."),
+    flags.DEFINE_string(
+      "train_file", None, "SQuAD file (JSON, Parquet) to train on."
+    ),
     flags.DEFINE_enum(
       "dataset",
       None,

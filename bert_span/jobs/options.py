@@ -101,7 +101,7 @@ class CalibrationOptions:
     "Model directory that run_squad or save_to_preset wrote, with a span head.",
   )
   evaluate_file: str | None = option(
-    None, "SQuAD JSON file with other questions, on which the fit is evaluated."
+    None, "SQuAD file with other questions, on which the fit is evaluated."
   )
   version_2_with_negative: bool | None = option(
     None, "Whether questions may be unanswerable; by default as in the model."

@@ -16,7 +16,7 @@ import sys
 from bert_span.options.messages import shortened
 from bert_span.squad.example import SquadExample
 from bert_span.squad.findings import Finding, FindingKind
-from bert_span.squad.flat_rows import is_flat
+from bert_span.squad.flat_rows import PARQUET, is_flat
 from bert_span.squad.multispanqa import is_multispanqa
 from bert_span.squad.reader import (
   check_question,
@@ -135,13 +135,16 @@ def _duplicate_questions(linted):
 def repair_squad_file(linted, output_file, log_file):
   """Writes a repaired copy of a `LintedFile` and a log; returns the changes.
 
-  ValueError if the file is in MultiSpanQA's format or run_qa.py's, or if it or
-  another file than such a copy would be replaced.
+  ValueError if the file is in MultiSpanQA's format, run_qa.py's or Parquet, or
+  if it or another file than such a copy would be replaced.
   """
   for path in (output_file, log_file):
     if os.path.realpath(path) == os.path.realpath(linted.path):
       raise ValueError(f"{path} is the input. Give another --output_file.")
-  text = read_bytes(linted.path).decode("utf-8")
+  content = read_bytes(linted.path)
+  if content.startswith(PARQUET):
+    raise ValueError(f"{linted.path}: Parquet is not repaired. Omit --fix.")
+  text = content.decode("utf-8")
   try:
     repaired, changes = repair_squad_text(text, linted.findings)
   except ValueError as error:

@@ -15,6 +15,7 @@ _PASSAGE_CHARACTERS = 1_000
 LIMIT_REMEDY = "Divide the file, or raise --max_document_bytes."
 _EMPTY_LINES = re.compile(r"\s*\n\s*\n\s*")
 
+_KINDS = (".txt", ".md", ".html", ".htm", ".jsonl")
 _BLOCKS = (
   *("p", "li", "dt", "dd", "tr", "pre", "blockquote", "div", "section"),
   *("h1", "h2", "h3", "h4", "h5", "h6", "table", "ul", "ol", "title"),
@@ -34,30 +35,32 @@ def read_passages(pattern, text_field="text", max_bytes=math.inf):
 
   .txt and .md files are read as they are, of .html files the text, of .jsonl
   files one document a line, with the text in `text_field`. In the glob, ** is
-  any folders. A file of more than max_bytes is refused.
+  any folders. Other files, those of more than max_bytes and those that cannot
+  be read are skipped and counted on standard error. ValueError if none is left.
   """
-  paths, real_paths = [], set()
-  for path in sorted(set(map(os.path.normpath, _matches(pattern)))):
+  passages, skipped, real_paths = [], [], set()
+  for path in sorted(set(map(os.path.normpath, _matches(pattern, skipped)))):
     real_path = os.path.realpath(path)
-    if os.path.isfile(path) and real_path not in real_paths:
-      paths.append(path)
+    if real_path not in real_paths:
       real_paths.add(real_path)
-    elif not os.path.isfile(path) and not os.path.isdir(path):
-      log_line(f"{path} is no file and no folder: skipped.")
-  passages = []
-  for path in paths:
-    for document, text in _documents(path, text_field, max_bytes):
-      passages += cut_passages(document, text)
+      for document, text in _documents(path, text_field, max_bytes, skipped):
+        passages += cut_passages(document, text)
+  fault = f" The first that is skipped: {skipped[0]}" if skipped else ""
   if not passages:
     raise ValueError(
-      f"{pattern} matches {len(paths)} files and no text. Give a glob of .txt, "
-      ".md, .html or .jsonl files, such as 'notes/**/*.md'."
+      f"{pattern} matches no text that can be read. Give a glob of .txt, .md, "
+      f".html or .jsonl files, such as 'notes/**/*.md'.{fault}"
     )
+  if skipped:
+    log_line(f"{pattern}: {len(skipped)} files or lines are skipped.{fault}")
   return passages
 
 
-def _matches(pattern):
-  """Yields the paths of a glob; ** enters each real folder once."""
+def _matches(pattern, skipped):
+  """Yields the paths of a glob; ** enters each real folder once.
+
+  Errors of folders that cannot be listed are added to `skipped`.
+  """
   parts = pattern.split(os.sep)
   if "**" not in parts:
     yield from glob.iglob(pattern)
@@ -66,13 +69,16 @@ def _matches(pattern):
   before, after = os.sep.join(parts[:place]), os.sep.join(parts[place + 1 :])
   roots = glob.iglob(before or os.sep) if place else ["."]
   for root in roots:
-    for folder, folders, _ in os.walk(root, followlinks=True):
+    for folder, folders, _ in os.walk(
+      root, onerror=skipped.append, followlinks=True
+    ):
       folders[:] = sorted(n for n in folders if not n.startswith("."))
       if os.path.realpath(folder) in visited:
         folders.clear()
         continue
       visited.add(os.path.realpath(folder))
-      yield from _matches(os.path.join(glob.escape(folder), after or "*"))
+      path = os.path.join(glob.escape(folder), after or "*")
+      yield from _matches(path, skipped)
 
 
 def cut_passages(document, text):
@@ -90,22 +96,38 @@ def cut_passages(document, text):
     yield Passage(document, start, text[start:].rstrip())
 
 
-def _documents(path, text_field, max_bytes):
-  """Yields (name, text) of the documents in a file."""
+def _documents(path, text_field, max_bytes, skipped):
+  """Yields (name, text) of the documents in a file; adds to `skipped`."""
   kind = os.path.splitext(path)[1].lower()
-  if kind not in (".txt", ".md", ".html", ".htm", ".jsonl"):
-    raise ValueError(
-      f"{path} is none of .txt, .md, .html and .jsonl. Narrow the glob, for "
-      "example to 'notes/**/*.md'."
-    )
-  text = read_text(path, max_bytes, LIMIT_REMEDY)
-  if kind == ".jsonl":
-    for number, line in enumerate(text.split("\n"), start=1):
-      if line.strip():
-        place = f"{path}:{number}"
+  is_folder = os.path.isdir(path)
+  if is_folder and kind not in _KINDS:
+    return
+  try:
+    if kind not in _KINDS:
+      raise ValueError(
+        f"{path} is none of .txt, .md, .html and .jsonl. Narrow the glob, for "
+        "example to 'notes/**/*.md'."
+      )
+    if not os.path.isfile(path):
+      fault = "is a folder" if is_folder else "is no file, or a broken link"
+      raise ValueError(f"{path} {fault}.")
+    text = read_text(path, max_bytes, LIMIT_REMEDY)
+    if kind.startswith(".htm"):
+      text = _html_text(text, path)
+  # lxml's are SyntaxErrors.
+  except (OSError, ValueError, SyntaxError) as error:
+    skipped.append(error)
+    return
+  if kind != ".jsonl":
+    yield path, text
+    return
+  for number, line in enumerate(text.split("\n"), start=1):
+    if line.strip():
+      place = f"{path}:{number}"
+      try:
         yield place, _line_text(line, text_field, place)
-  else:
-    yield path, _html_text(text, path) if kind.startswith(".htm") else text
+      except ValueError as error:
+        skipped.append(error)
 
 
 def _html_text(html, path):

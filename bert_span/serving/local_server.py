@@ -7,10 +7,14 @@ wants TensorFlow Serving itself, with its batches, versions and metrics.
 import asyncio
 import base64
 import contextlib
+import gzip
+import http
+import io
 import json
 import pathlib
 import threading
 import urllib.parse
+import zlib
 from concurrent import futures
 
 import tensorflow as tf
@@ -40,7 +44,6 @@ _PACKAGE = pathlib.Path(__file__).parent.parent
 _VERSION = "1"
 # Requests that wait for the model; those beyond get status 503.
 _MOST_REQUESTS = 64
-_SHUTDOWN_SECONDS = 5
 # Within which a connection must have sent the head of a request.
 _HEAD_SECONDS = 10
 # Numbers of an input of `logits`: 64 windows of 512 WordPieces.
@@ -58,7 +61,8 @@ _FILE_POLICY = (
 def serve(app, options, on_start):
   """Runs a `model_app` or `file_app` until SIGINT or SIGTERM.
 
-  on_start is called with the port once the server listens.
+  A request that is being answered then has its time to end; new ones are
+  refused. on_start is called with the port once the server listens.
   """
   config = uvicorn.Config(
     guarded(app, options.host),
@@ -67,7 +71,7 @@ def serve(app, options, on_start):
     port=options.port,
     log_level="warning",
     limit_concurrency=_MOST_REQUESTS,
-    timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+    timeout_graceful_shutdown=options.request_seconds,
   )
   with contextlib.suppress(KeyboardInterrupt), config.bind_socket() as socket:
     socket.listen()
@@ -221,7 +225,12 @@ def _app(routes, headers):
   """The pages, errors as TensorFlow Serving's, and headers of every reply."""
 
   async def refuse(request, error):
-    return JSONResponse({"error": error.detail}, error.status_code)
+    fault, status = error.detail, error.status_code
+    if fault == http.HTTPStatus(status).phrase:  # No route, or no such method.
+      path = request.scope["raw_path"].decode("latin-1")
+      fault = f"Malformed request: {request.method} {path}"
+      status = 400 if path.lower().startswith("/v1/") else status
+    return JSONResponse({"error": fault}, status, error.headers)
 
   async def with_headers(request, call_next):
     response = await call_next(request)
@@ -266,6 +275,8 @@ def _error_line(error):
       indices[0,0] = 99999 is not in [0, 24)
            [[{{node Gather}}]] [Op:__inference_logits_608]
   """
+  if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
+    return f"The body is not JSON: {error}."
   message = getattr(error, "message", str(error))
   before, _, place = message.partition("\n\t [[")
   return before.split("\n")[-1 if place else 0]
@@ -275,6 +286,8 @@ def _check_model(request, name):
   """Raises status 404 unless a path names the model and its version."""
   model = request.path_params["model"]
   version = request.path_params.get("version", _VERSION)
+  if not version.isdecimal() or (":" in model and model != name):
+    raise HTTPException(400)
   if "label" in request.path_params:
     raise HTTPException(404, "This server has no labels: ask without one.")
   if (model, version) != (name, _VERSION):
@@ -283,14 +296,29 @@ def _check_model(request, name):
 
 
 async def _body(request, most):
-  """The body of a request, of at most so many bytes."""
-  parts, size = [], 0
+  """The body of a request, unpacked, of at most so many bytes."""
+  encoding = request.headers.get("content-encoding") or "identity"
+  if encoding.lower() not in ("identity", "gzip"):
+    raise HTTPException(
+      415, f"Content-Encoding must be gzip or identity. Received: {encoding}."
+    )
+  content = bytearray()
   async for part in request.stream():
-    parts.append(part)
-    size += len(part)
-    if size > most:
-      raise HTTPException(413, f"The body has more than {most:,} bytes.")
-  return b"".join(parts)
+    content += part
+    _check_size(content, most)
+  if encoding.lower() == "gzip":
+    try:
+      with gzip.open(io.BytesIO(content)) as file:
+        content = file.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+      raise ValueError(f"The body is not whole gzip: {error}.") from error
+    _check_size(content, most)
+  return content
+
+
+def _check_size(content, most):
+  if len(content) > most:
+    raise HTTPException(413, f"The body has more than {most:,} bytes.")
 
 
 def _predict(functions, window_options, request):
@@ -302,6 +330,7 @@ def _predict(functions, window_options, request):
   if not isinstance(request, dict):
     raise ValueError("The body must be a JSON object.")
   name = request.get("signature_name", SERVING_DEFAULT)
+  name = SERVING_DEFAULT if name == "" else name
   if not isinstance(name, str) or name not in functions:
     raise ValueError(
       f"signature_name must be one of {sorted(functions)}. Received: {name!r}."

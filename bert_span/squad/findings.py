@@ -23,7 +23,7 @@ class FindingKind(_KindFields, enum.Enum):
   """The kinds of findings in the order of reports: `_KindFields` of each."""
 
   UNREADABLE = (
-    "not readable as SQuAD JSON",
+    "not readable as a SQuAD file",
     "Nothing else was checked.",
     "file",
     ERROR,

@@ -1,16 +1,59 @@
-"""Converts the flat rows of transformers' run_qa.py to SQuAD's format.
+"""Converts the flat rows of run_qa.py and of Parquet files to SQuAD's format.
 
     {"data": [{"id": "a", "title": "T", "question": "Who built it?",
                "context": "Anna built it.",
                "answers": {"text": ["Anna"], "answer_start": [0]}}]}
 
 Empty lists are those of an unanswerable question. A row without the key
-"answers" has no labels.
+"answers" has no labels. In the Parquet files of SQuAD on the Hugging Face hub
+these keys are the columns; a null is a key that a row lacks.
 
 Source: huggingface/transformers, examples/pytorch/question-answering.
 """
 
+from bert_span.storage.files import MAX_JSON_BYTES
 from bert_span.storage.json_fields import FieldErrors
+
+PARQUET = b"PAR1"  # the first bytes of such a file
+# Columns of flat rows, of SQuAD's articles, and of MultiSpanQA.
+_COLUMNS = (
+  *("id", "title", "context", "question", "answers"),
+  *("is_impossible", "paragraphs", "label"),
+)
+
+
+def parquet_rows(path: str, content: bytes) -> dict:
+  """The rows of a Parquet file as the JSON object {"data": [..]}."""
+  # tensorflow-datasets brings it; files of JSON do not need it.
+  import pyarrow
+  from pyarrow import parquet
+
+  try:
+    file = parquet.ParquetFile(
+      pyarrow.BufferReader(content), page_checksum_verification=True
+    )
+    groups = map(file.metadata.row_group, range(file.num_row_groups))
+    size = sum(group.total_byte_size for group in groups)
+    names = file.schema_arrow.names
+    if "paragraphs" not in names and not {"question", "context"} <= set(names):
+      problem = f"its columns are {', '.join(names)}. Name them as SQuAD's: "
+      problem += ", ".join(_COLUMNS[:5])
+    elif size > MAX_JSON_BYTES:
+      problem = f"its columns have {size:,} bytes. Divide it"
+    else:
+      columns = [name for name in _COLUMNS if name in names]
+      return {"data": _without_nulls(file.read(columns).to_pylist())}
+  except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+    fault = " ".join(str(error).split())
+    problem = f"it is damaged ({fault}). Write or download it again"
+  raise ValueError(f"{path}: a Parquet file, and {problem}.")
+
+
+def _without_nulls(value):
+  if isinstance(value, dict):
+    items = ((key, _without_nulls(entry)) for key, entry in value.items())
+    return {key: entry for key, entry in items if entry is not None}
+  return list(map(_without_nulls, value)) if isinstance(value, list) else value
 
 
 def is_flat(top: dict) -> bool:

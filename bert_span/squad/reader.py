@@ -1,4 +1,4 @@
-"""Reads SQuAD 1.1 and 2.0 files.
+"""Reads SQuAD 1.1 and 2.0 files, JSON or Parquet.
 
 What would make two people read a file differently (a missing key, a wrong type,
 an id used twice) is an error, and all such errors of a file are reported
@@ -18,9 +18,14 @@ from bert_span.squad.example import (
   locate_answer,
 )
 from bert_span.squad.findings import Finding, FindingKind, ReadReport
-from bert_span.squad.flat_rows import from_flat_rows, is_flat
+from bert_span.squad.flat_rows import (
+  PARQUET,
+  from_flat_rows,
+  is_flat,
+  parquet_rows,
+)
 from bert_span.squad.multispanqa import as_squad
-from bert_span.storage.files import read_json
+from bert_span.storage.files import MAX_JSON_BYTES, parse_json, read_bytes
 from bert_span.storage.json_fields import FieldErrors, is_kind
 
 
@@ -42,6 +47,9 @@ class SquadFile:
 
 def read_squad(path: str | os.PathLike) -> SquadFile:
   """Reads a SQuAD file, or one of MultiSpanQA, local or remote.
+
+  It is JSON, or Parquet with the columns of SQuAD on the Hugging Face hub: id,
+  title, context, question, answers.
 
   Integer ids become strings. Answers are optional; "plausible_answers" and
   unknown keys are ignored. An answer that cannot be located keeps its text, for
@@ -98,7 +106,7 @@ def repeated_ids(examples):
 
 
 def load_squad_json(path: str | os.PathLike) -> dict:
-  """Parses a SQuAD file, or converts one of MultiSpanQA or of flat rows.
+  """Parses a SQuAD file, or converts one of MultiSpanQA, flat rows, Parquet.
 
   ValueError unless it is an object with a list "data", which is not checked.
   """
@@ -112,7 +120,11 @@ def load_squad_json(path: str | os.PathLike) -> dict:
       repeated.append((counts.most_common(1)[0][0], result))
     return result
 
-  top = read_json(path, to_dict)
+  content = read_bytes(path, MAX_JSON_BYTES)
+  if content.startswith(PARQUET):
+    top = parquet_rows(path, content)
+  else:
+    top = parse_json(content, path, to_dict)
   if repeated:
     key, record = repeated[0]
     raise ValueError(

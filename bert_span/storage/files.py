@@ -23,6 +23,35 @@ _MAX_JSON_DEPTH = 100
 _BLOCK_BYTES = 1 << 24
 _PATTERN_CHARACTERS = "*?[\\"
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_CONTROLS = re.compile("[\0-\x08\x0e-\x1f]")  # which no text has
+# First bytes of files that are no text -> what they are, and the remedy.
+_CONVERT = "Convert it to text or JSON."
+_BINARY_KINDS = {
+  b"\x1f\x8b": "gzip-compressed. Run gunzip on it.",
+  b"BZh": "bzip2-compressed. Run bunzip2 on it.",
+  b"\xfd7zXZ\x00": "xz-compressed. Run unxz on it.",
+  b"\x28\xb5\x2f\xfd": "zstd-compressed. Run unzstd on it.",
+  b"PK\x03\x04": "a zip archive. Run unzip on it.",
+  b"PAR1": f"a Parquet file. {_CONVERT}",
+  b"ARROW1": f"an Arrow file. {_CONVERT}",
+  b"\xff\xff\xff\xff": f"an Arrow stream. {_CONVERT}",
+  b"FEA1": f"a Feather file. {_CONVERT}",
+  b"\x93NUMPY": f"a NumPy array. {_CONVERT}",
+  b"\x89HDF": f"an HDF5 file. {_CONVERT}",
+  b"SQLite format 3": f"an SQLite database. {_CONVERT}",
+  b"%PDF": f"a PDF. {_CONVERT}",
+  b"\xd0\xcf\x11\xe0": f"an old Office file. {_CONVERT}",
+  **{
+    bytes([0x80, protocol]): f"a Python pickle. {_CONVERT}"
+    for protocol in range(2, 6)
+  },
+}
+# Names in the list at the end of a zip archive -> what kind of archive it is.
+_ZIP_KINDS = {
+  b"xl/workbook": f"an Excel workbook. {_CONVERT}",
+  b"word/document": f"a Word document. {_CONVERT}",
+  b".npy": f"an archive of NumPy arrays (npz). {_CONVERT}",
+}
 
 
 def is_remote(path):
@@ -99,6 +128,8 @@ def decode_utf8(content, subject, encoding="utf-8-sig"):
   try:
     return content.decode(encoding)
   except UnicodeDecodeError as error:
+    if kind := _binary_kind(content):
+      raise ValueError(f"{subject} {kind}") from error
     raise ValueError(
       f"{subject} not UTF-8: byte 0x{content[error.start]:02x} at offset "
       f"{error.start} bytes ({error.reason}). Convert it from "
@@ -238,18 +269,32 @@ def _check_depth(value):
 def _decode(path, content):
   if not content.strip():
     raise ValueError(f"{path}: the file is empty. Write or download it again.")
-  if content.startswith(b"\x1f\x8b"):
-    raise ValueError(f"{path}: the file is gzip-compressed. Run gunzip on it.")
   zero = content.find(0)
   if zero >= 0:
     # A file without a byte order mark does not say which byte is first.
     has_mark = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     encoding = "UTF-16" if has_mark else ("UTF-16BE", "UTF-16LE")[zero % 2]
+    kind = _binary_kind(content)
+    text = content[:2000].decode(encoding, "ignore")
+    if not kind and _CONTROLS.search(text):
+      kind = "a binary file and no text. Give another file."
+    if kind:
+      raise ValueError(f"{path}: {kind}")
     raise ValueError(
       f"{path}: not UTF-8: a zero byte at offset {zero} bytes, as in UTF-16. "
       f"Convert it with iconv -f {encoding} -t UTF-8."
     )
   return decode_utf8(content, f"{path}:")
+
+
+def _binary_kind(content):
+  """What bytes that are no text are, with the remedy; "" if unknown."""
+  start = next(filter(content.startswith, _BINARY_KINDS), None)
+  if start == b"PK\x03\x04":
+    for name, kind in _ZIP_KINDS.items():
+      if name in content:
+        return kind
+  return _BINARY_KINDS.get(start, "")
 
 
 def _json_fault(text, error):
@@ -260,6 +305,10 @@ def _json_fault(text, error):
     return "HTML or XML. Download the raw file."
   if error.msg == "Extra data" and text[: error.pos].strip()[-1:] == "}":
     return "more than one JSON value (JSON Lines?). Convert them to one object."
+  head = text.split("\n")[0]
+  is_table = "\n" in text and not head.lstrip().startswith(("{", "["))
+  if is_table and {"\t", ",", ";"} & set(head):
+    return "a table (CSV or TSV?). Convert its rows to JSON."
   unterminated = error.msg.startswith("Unterminated string")
   if unterminated or error.pos >= len(text.rstrip()):
     return "the JSON ends in the middle. Write or download it again."

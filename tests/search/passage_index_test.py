@@ -203,12 +203,36 @@ def test_a_file_above_the_limit_is_refused_by_name(tmp_path):
     read_passages(str(tmp_path / "*"), max_bytes=5)
 
 
+def test_odd_files_are_skipped_and_counted(tmp_path, capsys):
+  (tmp_path / "mill.md").write_text("A mill.", "utf-8")
+  (tmp_path / "lines.jsonl").write_text('{"text": "A pond."}\n{"text": 1}\n')
+  for name, content in (
+    ("b.txt", bytes(range(256))),
+    ("latin1.txt", "Zoë".encode("latin-1")),
+    ("utf16.md", "A mill.".encode("utf-16")),
+    ("empty.txt", b""),
+    ("large.txt", b"a mill " * 20),
+    ("packed.md", b"\x1f\x8b\x08"),
+    ("photo.png", b"\x89PNG"),
+    ("deep.html", b"<div>" * 20 + b"<p>"),
+    (os.fsdecode(b"caf\xe9.txt"), b""),
+  ):
+    (tmp_path / name).write_bytes(content)
+  (tmp_path / "broken.md").symlink_to("nowhere")
+  (tmp_path / "loop.md").symlink_to("loop.md")
+  (tmp_path / "folder.txt").mkdir()
+  found = read_passages(str(tmp_path / "**"), max_bytes=120)
+  assert [p.text for p in found] == ["A pond.", "A mill."]
+  error = capsys.readouterr().err
+  assert "12 files or lines" in error and "b.txt: " in error
+
+
 def test_other_files_are_refused_by_name(tmp_path):
   with pytest.raises(ValueError, match="nothing"):
     read_passages(str(tmp_path / "nothing*"))
   for name, content, named in (
     ("a.pdf", "x", "a.pdf"),
-    ("a.jsonl", '{"text": "x"}\n{"text": 1}', r"a\.jsonl:2"),
+    ("a.jsonl", '{"text": 1}\n{"text": 1}', r"a\.jsonl:1"),
     ("a.jsonl", "x", r"a\.jsonl:1"),
     ("a.txt", "\x00", "a.txt"),
     ("b.txt", "", "b.txt"),

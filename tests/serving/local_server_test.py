@@ -1,6 +1,8 @@
 """The local server: TensorFlow Serving's REST, its limits, and its page."""
 
+import asyncio
 import contextlib
+import gzip
 import http.client
 import itertools
 import json
@@ -11,9 +13,13 @@ import threading
 import time
 
 import pytest
+import uvicorn
 from exported_model import served_model
 from programs import start_program
 from running_app import running_app
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 from tiny_extractor import QUESTION, shared_model
 
 from bert_span.answers.decoding.options import StepOptions
@@ -40,13 +46,14 @@ def port():
     yield number
 
 
-def _request(port, path, body=None):
-  """The status and the JSON of a reply; `body` is bytes or a JSON value."""
-  if body is not None and not isinstance(body, bytes):
+def _request(port, path, body=None, method=None, **headers):
+  """The status and the JSON of a reply; `body` is bytes, chunks or a dict."""
+  if isinstance(body, dict):
     body = json.dumps(body).encode()
   address = ("127.0.0.1", port)
   with contextlib.closing(http.client.HTTPConnection(*address)) as connection:
-    connection.request("GET" if body is None else "POST", path, body)
+    method = method or ("GET" if body is None else "POST")
+    connection.request(method, path, body, headers)
     response = connection.getresponse()
     return response.status, json.loads(response.read())
 
@@ -126,6 +133,59 @@ def test_a_wrong_request_gets_one_error(port, path, body, status):
   assert received == status
   assert reply["error"] and "\n" not in reply["error"]
   assert ".py" not in reply["error"]
+
+
+@pytest.mark.parametrize(
+  ("method", "path", "status"),
+  [
+    *((method, _PREDICT, 400) for method in ("GET", "PUT", "OPTIONS")),
+    ("POST", f"{_PREDICT}/", 400),
+    ("POST", "/v1/models/bert_span:classify", 400),
+    ("POST", "/v1/models/bert_span", 400),
+    ("GET", "/v1/models", 400),
+    ("GET", "/v1/models/bert_span/", 400),
+    ("GET", "/v1/models/bert_span/versions/x", 400),
+    ("GET", "/v1/%0A", 400),
+    ("GET", "/nothing", 404),
+    ("DELETE", "/demo.html", 405),
+  ],
+)
+def test_a_path_or_method_that_is_none_is_named(port, method, path, status):
+  expected = {"error": f"Malformed request: {method} {path}"}
+  assert _request(port, path, method=method) == (status, expected)
+
+
+def test_an_empty_signature_name_is_the_default(port):
+  named = {"signature_name": "", "instances": [_ROW]}
+  default = _request(port, _PREDICT, {"instances": [_ROW]})
+  assert default[0] == 200
+  assert _request(port, _PREDICT, named) == default
+
+
+def test_compressed_and_chunked_bodies_are_read(port):
+  body = json.dumps({"instances": [_ROW]}).encode()
+  expected = _request(port, _PREDICT, body)
+  packed, headers = gzip.compress(body), {"Content-Encoding": "gzip"}
+  assert _request(port, _PREDICT, packed, **headers) == expected
+  # http.client sends a list in chunks.
+  assert _request(port, _PREDICT, [body[:9], body[9:]]) == expected
+
+
+@pytest.mark.parametrize(
+  ("encoding", "body", "status"),
+  [
+    ("gzip", gzip.compress(b" " * 5001), 413),
+    ("gzip", gzip.compress(b"{}")[:-1], 400),
+    ("gzip", b"{}", 400),
+    *((encoding, b"{}", 415) for encoding in ("br", "deflate", "gzip, gzip")),
+  ],
+)
+def test_a_body_that_cannot_be_unpacked_is_refused(
+  port, encoding, body, status
+):
+  headers = {"Content-Encoding": encoding}
+  received, reply = _request(port, _PREDICT, body, **headers)
+  assert (received, "\n" in reply["error"]) == (status, False)
 
 
 @pytest.mark.parametrize(
@@ -253,6 +313,42 @@ def test_an_answer_that_takes_too_long_ends_with_504_and_is_not_finished():
     assert _request(port, _PREDICT, {"instances": [row]})[0] == 504
     # Else it would read hundreds of windows to their end.
     assert steps.ended.wait(60)
+
+
+@pytest.mark.large
+def test_a_server_that_is_stopped_answers_what_it_was_asked(monkeypatch):
+  async def slow(request):
+    asked.set()
+    await asyncio.sleep(6)
+    return JSONResponse("answered")
+
+  servers, ports, replies, asked = [], [], [], threading.Event()
+
+  class Server(uvicorn.Server):
+    def __init__(self, config):
+      super().__init__(config)
+      servers.append(self)
+
+  monkeypatch.setattr(uvicorn, "Server", Server)
+  app, options = Starlette(routes=[Route("/", slow)]), ServerOptions(port=0)
+  serving = threading.Thread(
+    target=local_server.serve, args=(app, options, ports.append)
+  )
+  serving.start()
+  while not ports:
+    time.sleep(0.02)
+  asking = threading.Thread(
+    target=lambda: replies.append(_request(ports[0], "/"))
+  )
+  asking.start()
+  assert asked.wait(60)
+  servers[0].should_exit = True  # as SIGTERM
+  time.sleep(1)
+  with pytest.raises(ConnectionError):
+    _request(ports[0], "/")
+  asking.join()
+  serving.join(10)
+  assert replies == [(200, "answered")] and not serving.is_alive()
 
 
 def test_a_question_whose_end_is_not_read_is_named(port, capsys):

@@ -1,11 +1,16 @@
 """Files that are read, and files of records."""
 
+import bz2
 import hashlib
+import io
 import json
+import lzma
+import pickle
 import re
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 import tensorflow as tf
@@ -13,6 +18,14 @@ import tensorflow as tf
 from bert_span.storage import files
 from bert_span.storage.files import encodable
 from bert_span.storage.record_files import open_records, serialized_records
+
+
+def _zip(name):
+  """The bytes of a zip archive of one empty file."""
+  content = io.BytesIO()
+  with zipfile.ZipFile(content, "w") as archive:
+    archive.writestr(name, "")
+  return content.getvalue()
 
 
 def test_a_lone_surrogate_becomes_one_replacement_character():
@@ -50,6 +63,18 @@ def test_a_file_is_read_and_hashed_whole(tmp_path, monkeypatch, prefix):
     (b'{"a":' * 101 + b"1" + b"}" * 101, ["100"]),
     (b"9" * 5000, []),
     (b"[1]", ["list"]),
+    (pickle.dumps([{"id": "a"}]), ["pickle"]),
+    (_zip("train.json"), ["unzip"]),
+    (_zip("xl/workbook.xml"), ["Excel"]),
+    (_zip("data.npy"), ["npz"]),
+    (bz2.compress(b"{}"), ["bunzip2"]),
+    (lzma.compress(b"{}"), ["unxz"]),
+    (b"PAR1\x15\x04\x15\x00", ["Parquet"]),
+    (b"ARROW1\x00\x00", ["Arrow"]),
+    (b"\xff\xff\xff\xff\x10\x00", ["Arrow"]),
+    (b"\x89PNG\r\n\x1a\n\x00" + bytes(range(32)), ["binary"]),
+    (b"id,question\na,Who?\n", ["CSV", "line 1"]),
+    (b'"id"\t"question"\n1\t2\n', ["TSV"]),
   ],
 )
 def test_a_file_without_a_json_object_is_named_with_its_fault(
@@ -64,6 +89,16 @@ def test_a_file_without_a_json_object_is_named_with_its_fault(
   assert all(word in message for word in words)
   path.write_bytes(b"[" * 100 + b"]" * 100)
   assert files.read_json(path)
+
+
+def test_the_kind_of_a_binary_file_is_named_where_text_is_read(tmp_path):
+  path = tmp_path / "vocab.txt"
+  path.write_bytes(_zip("vocab.txt"))
+  with pytest.raises(ValueError, match=r"vocab\.txt: a zip archive"):
+    files.read_text(path)
+  # Texts may begin as such files do.
+  for text in ("PAR1 is a gene.", "BZh\x00 中"):
+    assert files.decode_utf8(text.encode(), "text") == text
 
 
 @pytest.mark.skipif(not shutil.which("iconv"), reason="needs iconv")

@@ -39,7 +39,7 @@ _SMALLEST = 1e-12
 _LOGITS = tf.TensorSpec([None, None], tf.float32)  # [windows, seq_length]
 
 
-def fit_probabilities(confidence_at, correct):
+def fit_probabilities(confidence_at, correct, temperature=1.0):
   """Temperature and shift of log-odds with the lowest neg. log-likelihood.
 
   The logarithm of the temperature is searched first on a grid, since the loss
@@ -47,16 +47,16 @@ def fit_probabilities(confidence_at, correct):
   temperature has its best shift.
 
   `confidence_at` is a function of a temperature to the confidences of the
-  answers, float [questions]; `correct` is from 0 to 1. ValueError if all
-  answers are right, or all are wrong.
+  answers, float [questions]; `correct` is from 0 to 1.
+
+  If all answers are right, or all are wrong, the likelihood has no highest
+  point: the given temperature is kept, and the shift makes the mean probability
+  (right answers + 1) / (answers + 2), the rule of succession.
   """
   correct = np.asarray(correct, np.float64)
   if np.all(correct == 1) or np.all(correct == 0):
-    which = "right" if correct.all() else "wrong"
-    raise ValueError(
-      f"All {len(correct)} answers are {which}, so that no temperature fits "
-      "them best. Calibrate on more questions that were not trained on."
-    )
+    share = (correct.sum() + 1) / (len(correct) + 2)
+    return temperature, _best_shift(confidence_at(temperature), share)
 
   def loss(log_temperature):
     """Mean of -(correct * log p + (1 - correct) * log(1 - p)), in nats."""
@@ -77,7 +77,7 @@ def fit_probabilities(confidence_at, correct):
 
 
 def _best_shift(probability, correct):
-  """The shift at which the mean probability is the share of right answers.
+  """The shift at which the mean probability is the mean of `correct`.
 
   There the derivative of the negative log-likelihood is zero.
   """
@@ -85,7 +85,7 @@ def _best_shift(probability, correct):
   while high - low > _TOLERANCE:
     middle = (low + high) / 2
     shifted = shift_log_odds(_clipped(probability), middle)
-    if shifted.mean() < correct.mean():
+    if shifted.mean() < np.mean(correct):
       low = middle
     else:
       high = middle

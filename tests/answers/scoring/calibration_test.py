@@ -45,15 +45,31 @@ def test_of_two_valleys_the_deeper_one_is_found():
   assert found == pytest.approx(math.exp(2), rel=2e-3)
 
 
-def test_the_search_ends_at_its_bounds_and_needs_right_and_wrong_answers():
+def test_the_search_ends_at_its_bounds():
   certain, _ = calibration.fit_probabilities(_confidence_at, _LOGITS > 0)
   misleading, _ = calibration.fit_probabilities(_confidence_at, _LOGITS < 0)
   low, high = calibration.LOWEST, calibration.HIGHEST
   assert low <= certain <= 1.001 * low
   assert 0.999 * high <= misleading <= 1.001 * high
-  for correct, which in ((1, "right"), (0, "wrong")):
-    with pytest.raises(ValueError, match=f"All 40 answers are {which}"):
-      calibration.fit_probabilities(_confidence_at, np.full(40, correct))
+
+
+@pytest.mark.parametrize("count", [1, 40])
+@pytest.mark.parametrize("is_right", [True, False])
+def test_answers_that_are_all_right_or_wrong_fit_the_shift_only(
+  count, is_right
+):
+  def confidence_at(temperature):
+    return _confidence_at(temperature)[:count]
+
+  correct = np.full(count, is_right)
+  temperature, shift = calibration.fit_probabilities(
+    confidence_at, correct, 1.5
+  )
+  shifted = shift_log_odds(confidence_at(1.5), shift)
+  expected = (count + 1 if is_right else 1) / (count + 2)
+  assert (temperature, shifted.mean()) == pytest.approx(
+    (1.5, expected), abs=1e-3
+  )
 
 
 _EXAMPLES = [
