@@ -53,7 +53,7 @@ auto Guarded(const Function& function) noexcept -> decltype(function()) {
 void CheckExtractor(const bert_span_extractor* extractor) {
   if (extractor == nullptr) {
     throw bert_span::Error(
-        "extractor is NULL: bert_span_open failed, read its error first");
+        "extractor is NULL: bert_span_open failed, read its error");
   }
 }
 
