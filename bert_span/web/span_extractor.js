@@ -76,6 +76,11 @@ export class SpanExtractor {
    * @return {Promise<Answer>}
    */
   async answer(question, context, {onProgress, signal} = {}) {
+    for (const [name, text] of Object.entries({question, context})) {
+      if (typeof text !== "string") {
+        throw new TypeError(`${name} must be a string. Received: ${text}`);
+      }
+    }
     context = wellFormed(context);
     const tokens = this.tokenizer.tokenize(context);
     const units = unitOffsets(context);

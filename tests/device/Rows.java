@@ -16,11 +16,17 @@ import java.nio.file.Paths;
  *
  * <p>Rows MODEL steps the same, with tokens, windows and logits
  *
+ * <p>Rows MODEL mistakes the exceptions of wrong arguments
+ *
  * <p>Each text is four bytes with its number of chars, the highest first, and the chars.
  */
 final class Rows {
   public static void main(String[] args) throws IOException {
     PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+    if (args[1].equals("mistakes")) {
+      printMistakes(args[0], out);
+      return;
+    }
     DataInputStream in = new DataInputStream(System.in);
     boolean withSteps = args[1].equals("steps");
     try (SpanExtractor extractor = withSteps ? mapped(args[0]) : new SpanExtractor(args[0])) {
@@ -41,6 +47,40 @@ final class Rows {
         System.err.println(error.getMessage());
       }
     }
+  }
+
+  private interface Mistake {
+    void make() throws IOException;
+  }
+
+  private static void printMistakes(String path, PrintStream out) throws IOException {
+    SpanExtractor extractor = new SpanExtractor(path);
+    Mistake[] mistakes = {
+      () -> new SpanExtractor(null),
+      () -> new SpanExtractor((ByteBuffer) null, 1, Accelerator.CPU),
+      () -> new SpanExtractor(path, 1, null),
+      () -> new SpanExtractor(ByteBuffer.allocateDirect(9), 1, null),
+      () -> new SpanExtractor(path, -1, Accelerator.CPU),
+      () -> new SpanExtractor(ByteBuffer.allocateDirect(0), 1, Accelerator.CPU),
+      () -> extractor.answer(null, ""),
+      () -> extractor.answer("", null),
+      () -> extractor.steps(null, ""),
+      () -> extractor.steps("", null),
+      extractor::close,
+      extractor::close,
+      () -> extractor.answer("", ""),
+      () -> extractor.steps("", ""),
+      extractor::runsOn,
+    };
+    for (Mistake mistake : mistakes) {
+      try {
+        mistake.make();
+        out.println("fine");
+      } catch (IOException | RuntimeException error) {
+        out.println(error.getClass().getSimpleName() + ": " + error.getMessage());
+      }
+    }
+    out.flush();
   }
 
   private static SpanExtractor mapped(String path) throws IOException {

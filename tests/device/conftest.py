@@ -7,16 +7,19 @@ within SCORE_TOLERANCE.
 
 import dataclasses
 import importlib.util
+import os
 import pathlib
+import re
 import shutil
 import subprocess
+import sys
 from typing import NamedTuple
 
 import pytest
 import tensorflow as tf
 from device_texts import HOSTILE, encoded, texts_to_tokenize
-from exported_tflite import with_files_of
-from tiny_extractor import tiny_extractor
+from exported_tflite import exported_tflite, with_files_of
+from tiny_extractor import CONTEXT, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -85,6 +88,41 @@ def cmake_build(repository, litert_folder, tmp_path_factory):
     return folder
 
   return run
+
+
+class Reader:
+  """Runs blocks of docs/tflite.md in a folder with the files that they name."""
+
+  def __init__(self, repository, folder):
+    self.folder = folder
+    self._page = (repository / "docs/tflite.md").read_text("utf-8")
+    (folder / "export").symlink_to(repository / "export")
+    shutil.copy(exported_tflite()[0], folder / "qa.tflite")
+    (folder / "passage.txt").write_text(CONTEXT, "utf-8")
+
+  def block(self, language, word):
+    """The block of a language that has a word."""
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", self._page, re.M | re.S)
+    (found,) = (block for block in blocks if word in block)
+    return found
+
+  def run(self, commands):
+    """Runs commands, but installs nothing."""
+    python = pathlib.Path(sys.executable).parent
+    return subprocess.run(
+      ["bash", "-e", "-c", f"pip() {{ :; }}\napt-get() {{ :; }}\n{commands}"],
+      cwd=self.folder,
+      env={**os.environ, "PATH": f"{python}:{os.environ['PATH']}"},
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+
+
+@pytest.fixture
+def reader(repository, tmp_path):
+  """A `Reader` in an empty folder."""
+  return Reader(repository, tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -43,17 +43,6 @@ _SANITIZERS = (
   "-O1 -g -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
 )
 _AARCH64_COMPILERS = "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++"
-# Of each processor; LiteRT ends the process if they are not those of an ARM.
-_CPUINFO = """\
-processor	: {}
-Features	: fp asimd aes crc32 atomics fphp asimdhp asimdrdm asimddp i8mm
-CPU implementer	: 0x41
-CPU architecture: 8
-CPU variant	: 0x3
-CPU part	: 0xd0c
-CPU revision	: 1
-
-"""
 # A program in C, which finds the installed package.
 _PROJECT = """\
 cmake_minimum_required(VERSION 3.18)
@@ -80,30 +69,50 @@ def rows(build):
 
 
 @pytest.fixture(scope="module")
-def aarch64_rows(cmake_build, tmp_path_factory):
-  """The same, compiled for aarch64 and run by QEMU."""
+def aarch64_litert():
+  """The folder of LiteRT's library for aarch64, or a skip."""
   for program in (*_AARCH64_COMPILERS, "qemu-aarch64"):
     if not shutil.which(program):
       pytest.skip(f"needs {program}")
   litert = os.environ.get("BERT_SPAN_AARCH64_LITERT")
-  if not litert:
-    pytest.skip("needs BERT_SPAN_AARCH64_LITERT, a folder with libLiteRt.so")
+  return litert or pytest.skip(
+    "needs BERT_SPAN_AARCH64_LITERT, a folder with libLiteRt.so"
+  )
+
+
+@pytest.fixture(scope="module")
+def aarch64_rows(aarch64_litert, cmake_build, tmp_path_factory):
+  """The same, compiled for aarch64 and run by QEMU."""
   c, cxx = _AARCH64_COMPILERS
   build = cmake_build(
     *("-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64"),
     *(f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}"),
     *("-DCMAKE_CXX_FLAGS=-Werror", "-DBERT_SPAN_PROGRAMS=rows"),
-    f"-DLITERT={litert}",
+    f"-DLITERT={aarch64_litert}",
   )
   root = tmp_path_factory.mktemp("aarch64")
   (root / "lib").symlink_to("/usr/aarch64-linux-gnu/lib")
   (root / "proc").mkdir()
-  (root / "proc/cpuinfo").write_text(
-    "".join(map(_CPUINFO.format, range(os.cpu_count())))
-  )
+  # LiteRT ends the process if it is not that of an ARM.
+  cpuinfo = "CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"
+  (root / "proc/cpuinfo").write_text(cpuinfo)
   # QEMU 7.2 and LiteRT disagree about SME: other logits of 8-bit weights.
   qemu = "qemu-aarch64", "-cpu", "max,sme=off", "-L", root
   return functools.partial(_rows, [*qemu, build / "rows"])
+
+
+def test_the_page_builds_for_aarch64(aarch64_litert, reader):
+  commands = reader.block("sh", "qemu-aarch64")
+  _, commands = commands.split("build/aarch64_wheel\n", 1)  # A download.
+  wheel = reader.folder / "build/aarch64_wheel"
+  wheel.mkdir(parents=True)
+  (wheel / "ai_edge_litert").symlink_to(aarch64_litert)
+  done = reader.run(commands)
+  assert done.returncode == 0, done.stderr
+  wanted = exported_tflite()[1].answer(
+    question="Who built the mill?", context=CONTEXT
+  )
+  assert done.stdout.splitlines()[-1].startswith(wanted.text or "No answer")
 
 
 def _rows(command, file, mode, texts):
@@ -184,13 +193,12 @@ def test_hostile_texts_on_aarch64(
 @pytest.fixture(scope="module")
 def answer(build, tmp_path_factory):
   """A function that runs bert_span_answer on a file."""
-  program = build / "bert_span_answer"
-  passage = tmp_path_factory.mktemp("passage") / "passage.txt"
-  passage.write_bytes(CONTEXT.encode("utf-8"))
+  file = tmp_path_factory.mktemp("passage") / "passage.txt"
 
-  def run(path, *questions, **options):
+  def run(path, *arguments, passage=CONTEXT, **options):
+    file.write_bytes(passage.encode("utf-8"))
     return subprocess.run(
-      [program, str(path), str(passage), *questions],
+      [build / "bert_span_answer", str(path), str(file), *arguments],
       capture_output=True,
       text=True,
       check=False,
@@ -203,15 +211,53 @@ def answer(build, tmp_path_factory):
 def test_the_program_answers_an_argument_and_every_line(answer, tmp_path):
   path, extractor = exported_tflite()
   wanted = extractor.answer(question=QUESTION, context=CONTEXT)
-  one = answer(path, QUESTION)
+  one = answer(path, QUESTION, "--json")
   assert json.loads(one.stdout)["text"] == wanted.text, one.stderr
-  many = answer(path, input=f"{QUESTION}\n\n{QUESTION}\n")
+  many = answer(path, "--json", input=f"{QUESTION}\n\n{QUESTION}\n")
   first, _, third = many.stdout.splitlines(keepends=True)
   assert first == third == one.stdout
   for path in ("missing.tflite", tmp_path):
     run = answer(path, QUESTION)
     assert run.returncode == 1
     assert run.stderr == f"bert_span: cannot read {path}\n"
+
+
+def _line(span):
+  place = "characters {char_start}-{char_end}".format(**span)
+  probability = f"probability {span['probability']:.4f}"
+  if not span["text"]:
+    return f"No answer  ({probability})"
+  return f"{span['text']}  ({probability}, {place})"
+
+
+def test_the_program_prints_lines_for_people(answer):
+  path, _ = exported_tflite()
+  for question in (QUESTION, ""):
+    limited = answer(path, question, "--json", "--n_best=3")
+    best = json.loads(limited.stdout)
+    assert len(best["n_best"]) == 3
+    first, *listed = map(_line, (best, *best["n_best"]))
+    assert answer(path, question).stdout.splitlines() == [first]
+    given = answer(path, question, "--n_best=3").stdout.splitlines()
+    assert given == [first, *(f"  {line}" for line in listed)]
+    whole = answer(path, question, "--json").stdout
+    assert len(json.loads(whole)["n_best"]) > 3
+  # Nothing in a passage commands the terminal.
+  passage = CONTEXT.replace(" ", "\n\x1b[31m\x9b1m ")
+  printed = answer(path, QUESTION, "--n_best=9", passage=passage).stdout
+  assert "[31m" in printed
+  assert len(printed.splitlines()) == 10
+  assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", printed)
+
+
+@pytest.mark.parametrize(
+  "option", ["--n_best=0", "--n_best=-1", "--n_best=x", "--n_best=", "--other"]
+)
+def test_a_wrong_option_of_the_program_is_named(option, answer):
+  run = answer(exported_tflite()[0], QUESTION, option)
+  assert run.returncode == 2
+  assert option.rpartition("=")[0] in run.stderr
+  assert not run.stdout
 
 
 def test_damaged_files_are_refused_and_never_crash(answer, tmp_path):
@@ -360,6 +406,99 @@ def test_port_vectors_of_sentence_pieces(family, piece_rows, tmp_path):
     assert_equal(given, wanted, question, context)
 
 
+def _cmake(folder, *options, **environment):
+  """Configures export/cpp in a folder that has it."""
+  return subprocess.run(
+    ["cmake", "-S", "export/cpp", "-B", "build/cpp", *options],
+    cwd=folder,
+    env={**os.environ, **environment},
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+
+
+@pytest.mark.parametrize("version", [None, "2.1.0", "3.0.0"])
+def test_cmake_says_what_to_install(version, reader, tmp_path):
+  python = tmp_path / "python3"
+  python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+  python.chmod(0o755)
+  if version:
+    wheel = tmp_path / f"ai_edge_litert-{version}.dist-info"
+    wheel.mkdir()
+    metadata = (
+      f"Metadata-Version: 2.1\nName: ai-edge-litert\nVersion: {version}\n"
+    )
+    (wheel / "METADATA").write_text(metadata)
+  path = f"{tmp_path}:{os.environ['PATH']}"
+  run = _cmake(reader.folder, PATH=path, PYTHONPATH=str(tmp_path))
+  assert run.returncode != 0
+  assert "pip install 'ai-edge-litert==2.3.*'" in run.stderr
+  assert "-DLITERT=" in run.stderr
+
+
+def test_cmake_names_what_is_missing(reader, litert_folder):
+  litert = f"-DLITERT={litert_folder}"
+  for options, name in (
+    (["-DLITERT=missing"], str(reader.folder / "missing")),
+    ([f"{litert}/libLiteRt.so"], str(litert_folder / "libLiteRt.so")),
+    (
+      [litert, "-DBERT_SPAN_JNI=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_JNI=ON"],
+      "JAVA_HOME",
+    ),
+    (
+      [litert, "-DBERT_SPAN_SENTENCEPIECE=ON", "-DSENTENCEPIECE_INCLUDE="],
+      "libsentencepiece-dev",
+    ),
+  ):
+    run = _cmake(reader.folder, *options)
+    assert run.returncode != 0
+    assert name in run.stderr
+
+
+def test_the_page_builds_installs_and_answers(reader):
+  code = reader.block("c", "main.c")
+  (reader.folder / "main.c").write_text(code)
+  commands = reader.block("sh", "build/main")
+  done = reader.run(commands)
+  assert done.returncode == 0, done.stderr
+  question, passage = re.findall(r'\[\] = "(.*)";', code)
+  wanted = exported_tflite()[1].answer(question=question, context=passage)
+  assert done.stdout.splitlines()[-1] == (wanted.text or "No answer")
+
+  # An error is printed and ends with another status.
+  compiled = commands[commands.index("cc main.c") :]
+  for changed, message in (
+    (code.replace("qa.tflite", "missing.tflite"), "cannot read missing.tflite"),
+    (code.replace("strlen(question)", "(size_t)-1"), "question"),
+  ):
+    (reader.folder / "main.c").write_text(changed)
+    done = reader.run(compiled)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("bert_span: ")
+    assert message in done.stderr
+
+
+def test_a_library_of_a_relative_folder_is_moved(reader, litert_folder):
+  folder = reader.folder / "litert"
+  folder.mkdir()
+  library = folder / "libLiteRt.so"
+  library.symlink_to(litert_folder / "libLiteRt.so")
+  build = "cmake -S export/cpp -B build/cpp -DLITERT=litert"
+  install = "cmake --install build/cpp --prefix installed"
+  done = reader.run(f"{build}\ncmake --build build/cpp\n{install}")
+  assert done.returncode == 0, done.stderr
+  ask = f"installed/bin/bert_span_answer qa.tflite passage.txt '{QUESTION}'"
+  in_place = reader.run(
+    f"cd /\n{reader.folder}/{ask.replace(' ', ' $OLDPWD/', 2)}"
+  )
+  assert in_place.returncode == 0, in_place.stderr
+  library.rename(reader.folder / library.name)
+  assert library.name in reader.run(ask).stderr
+  moved = reader.run(f"cp {library.name} installed/lib*\n{ask}")
+  assert moved.stdout == in_place.stdout
+
+
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_an_installed_library_answers_a_program_in_c(
   compiler, cmake_build, tmp_path
@@ -392,14 +531,22 @@ def test_an_installed_library_answers_a_program_in_c(
     text=True,
     check=True,
   )
-  num_windows, text, stopped, missing, threads = run.stdout.splitlines()
+  num_windows, text, *errors = run.stdout.splitlines()
   assert int(num_windows) > 0
   assert text == wanted.text
-  assert stopped == "bert_span: the question was stopped"
-  assert missing == "bert_span: cannot read \ufffdmissing"
-  assert threads == (
-    "bert_span: num_threads must be from 0 to 256. Received: 100000"
-  )
+  assert errors == [
+    "bert_span: the question was stopped",
+    "bert_span: cannot read \ufffdmissing",
+    "bert_span: num_threads must be from 0 to 256. Received: 100000",
+    "bert_span: num_threads must be from 0 to 256. Received: -1",
+    "bert_span: accelerator must be from 0 to 2. Received: 7",
+    "bert_span: path is NULL",
+    *["bert_span: bytes is NULL"] * 2,
+    *["bert_span: question is NULL", "bert_span: context is NULL"] * 2,
+    *["bert_span: question has an impossible size: 18446744073709551615"] * 2,
+    *["bert_span: extractor is NULL: bert_span_open failed, read its error"]
+    * 3,
+  ]
 
 
 def test_python_without_tensorflow(repository, cmake_build, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -89,3 +90,31 @@ def test_a_file_that_cannot_be_read_is_an_exception_with_its_name(rows):
     "java.io.IOException: bert_span: cannot read mißing\U0001f642.tflite"
   )
   assert message in done.stderr.decode("utf-8")
+
+
+def test_wrong_arguments_are_exceptions_that_name_them(rows):
+  done = rows(exported_tflite()[0], "mistakes", [])
+  assert done.returncode == 0, done.stderr
+  null = "NullPointerException: {}".format
+  closed = "IllegalStateException: The extractor is closed."
+  assert done.stdout.decode().splitlines() == [
+    *map(null, ("path", "file", "accelerator", "accelerator")),
+    "IOException: bert_span: num_threads must be from 0 to 256. Received: -1",
+    "IOException: bert_span: the file ends in no archive: export it with "
+    "export_tflite",
+    *map(null, ("question", "context") * 2),
+    *("fine", "fine", closed, closed, closed),
+  ]
+
+
+def test_the_page_builds_and_answers(reader):
+  if not shutil.which("javac"):
+    pytest.skip("needs javac")
+  code = reader.block("java", "Main.java")
+  (reader.folder / "Main.java").write_text(code)
+  done = reader.run(reader.block("sh", "Main.java"))
+  assert done.returncode == 0, done.stderr
+  (passage,) = re.findall(r'passage = "(.*)";', code)
+  (question,) = re.findall(r'answer\("(.*)", passage', code)
+  wanted = exported_tflite()[1].answer(question=question, context=passage)
+  assert done.stdout.splitlines()[-1] == (wanted.text or "No answer")

@@ -5,6 +5,8 @@ import contextlib
 import json
 import pathlib
 import re
+import shutil
+import subprocess
 
 import pytest
 from browser import find_browser, open_browser
@@ -39,6 +41,13 @@ _TOKENIZE = """%s.map((text) => {
   const {ids, starts, ends} = tokenizers.%s.tokenize(text);
   return [ids, starts, ends];
 })"""
+_REFUSED = """
+import {SpanExtractor} from "./span_extractor.js";
+const extractor = new SpanExtractor(["[UNK]", "[CLS]", "[SEP]"], {}, null);
+for (const texts of [[null, ""], [undefined, ""], ["", null], [3, ["a"]]]) {
+  await extractor.answer(...texts).catch((error) => console.log(`${error}`));
+}
+"""
 _ADAPTER = """(async () => {
   const adapter = await navigator.gpu?.requestAdapter();
   return adapter && `${adapter.info.vendor} ${adapter.info.architecture}`;
@@ -78,6 +87,23 @@ def test_tokens_of_all_texts(name, tokens_in_browser, texts, token_rows):
     tokens = tokens_in_browser(json.dumps(batch, default=list), name)
     pairs = zip(batch, tokens, strict=True)
     assert not [text for text, given in pairs if given != next(rows)]
+
+
+def test_what_is_no_text_is_refused_by_its_name(repository, tmp_path):
+  node = shutil.which("node") or pytest.skip("needs node")
+  for path in (repository / "bert_span/web").glob("*.js"):
+    shutil.copy(path, tmp_path)
+  (tmp_path / "package.json").write_text('{"type": "module"}')
+  (tmp_path / "main.js").write_text(_REFUSED)
+  run = subprocess.run(
+    [node, tmp_path / "main.js"], capture_output=True, text=True, check=True
+  )
+  assert run.stdout.splitlines() == [
+    "TypeError: question must be a string. Received: null",
+    "TypeError: question must be a string. Received: undefined",
+    "TypeError: context must be a string. Received: null",
+    "TypeError: question must be a string. Received: 3",
+  ]
 
 
 @pytest.fixture

@@ -2,18 +2,26 @@
  * TFLiteSpanExtractor does in Python: passages of any length, cased and
  * uncased, accents, unanswerable questions.
  *
- *   bert_span_extractor* extractor = bert_span_open("qa.tflite", NULL);
- *   if (extractor == NULL) puts(bert_span_error());
  *   const char question[] = "Who came?", passage[] = "John Smith came.";
+ *   bert_span_extractor* extractor = bert_span_open("qa.tflite", NULL);
+ *   if (extractor == NULL) {
+ *     fprintf(stderr, "%s\n", bert_span_error());
+ *     return 1;
+ *   }
  *   const bert_span_answer* answer = bert_span_ask(
  *       extractor, question, strlen(question), passage, strlen(passage),
  *       NULL, NULL);
- *   puts(answer->best.text);  // John Smith
+ *   if (answer == NULL) {
+ *     fprintf(stderr, "%s\n", bert_span_error());
+ *   } else {
+ *     puts(answer->best.text);  // John Smith
+ *   }
  *   bert_span_free_answer(answer);
  *   bert_span_close(extractor);
  *
  * A function that returns a pointer returns NULL if it fails, and
- * bert_span_error says why. No C++ exception leaves a function.
+ * bert_span_error says why. NULL for an extractor, a path or a text is such a
+ * failure, also where the text's size is 0. No C++ exception leaves a function.
  *
  * Texts are UTF-8. Any bytes may be a question or a passage: what is not UTF-8
  * counts as U+FFFD, each longest part of a character as one.
@@ -79,11 +87,12 @@ BERT_SPAN_API bert_span_extractor* bert_span_open(
 BERT_SPAN_API bert_span_extractor* bert_span_open_bytes(
     const void* bytes, size_t size, const bert_span_options* options);
 
-/* Extractors, answers and texts may be NULL where they are freed. */
+/* What is freed may be NULL. Nothing may be used, or freed again, after it. */
 BERT_SPAN_API void bert_span_close(bert_span_extractor* extractor);
 
 /* What the model runs on. An accelerator that was asked for but cannot run all
- * of the model is not named here: the CPU is. */
+ * of the model is not named here: the CPU is. For NULL it fails with the CPU.
+ */
 BERT_SPAN_API bert_span_accelerator
 bert_span_runs_on(const bert_span_extractor* extractor);
 

@@ -1,5 +1,6 @@
 #include "bert_span.h"
 
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <locale>
@@ -33,7 +34,7 @@ namespace {
 
 thread_local std::string last_error;
 
-// What a function returns, or NULL and the text of the exception.
+// What a function returns, or NULL (0) and the text of the exception.
 template <typename Function>
 auto Guarded(const Function& function) noexcept -> decltype(function()) {
   try {
@@ -45,8 +46,25 @@ auto Guarded(const Function& function) noexcept -> decltype(function()) {
     } catch (const std::bad_alloc&) {
       last_error.clear();
     }
-    return nullptr;
+    return {};
   }
+}
+
+void CheckExtractor(const bert_span_extractor* extractor) {
+  if (extractor == nullptr) {
+    throw bert_span::Error(
+        "extractor is NULL: bert_span_open failed, read its error");
+  }
+}
+
+// The bytes of an argument.
+std::string_view Bytes(const char* name, const void* bytes, size_t size) {
+  if (bytes == nullptr) throw bert_span::Error(name + std::string(" is NULL"));
+  if (size > PTRDIFF_MAX) {  // A negative number, for example.
+    throw bert_span::Error(name + std::string(" has an impossible size: ") +
+                           std::to_string(size));
+  }
+  return {static_cast<const char*>(bytes), size};
 }
 
 }  // namespace
@@ -54,6 +72,7 @@ auto Guarded(const Function& function) noexcept -> decltype(function()) {
 bert_span_extractor* bert_span_open(const char* path,
                                     const bert_span_options* options) {
   return Guarded([&] {
+    if (path == nullptr) throw bert_span::Error("path is NULL");
     return new bert_span_extractor(bert_span::ReadFile(path), options);
   });
 }
@@ -61,7 +80,7 @@ bert_span_extractor* bert_span_open(const char* path,
 bert_span_extractor* bert_span_open_bytes(const void* bytes, size_t size,
                                           const bert_span_options* options) {
   return Guarded([&] {
-    return new bert_span_extractor({static_cast<const char*>(bytes), size},
+    return new bert_span_extractor(std::string(Bytes("bytes", bytes, size)),
                                    options);
   });
 }
@@ -69,7 +88,10 @@ bert_span_extractor* bert_span_open_bytes(const void* bytes, size_t size,
 void bert_span_close(bert_span_extractor* extractor) { delete extractor; }
 
 bert_span_accelerator bert_span_runs_on(const bert_span_extractor* extractor) {
-  return extractor->runtime.accelerator();
+  return Guarded([&] {
+    CheckExtractor(extractor);
+    return extractor->runtime.accelerator();
+  });
 }
 
 const bert_span_answer* bert_span_ask(bert_span_extractor* extractor,
@@ -78,6 +100,7 @@ const bert_span_answer* bert_span_ask(bert_span_extractor* extractor,
                                       size_t context_size,
                                       bert_span_progress progress, void* user) {
   return Guarded([&]() -> const bert_span_answer* {
+    CheckExtractor(extractor);
     const auto logits_of = [&](const Window& window, size_t i, size_t count) {
       Logits logits = extractor->runtime.Run(window);
       if (progress != nullptr && progress(user, i + 1, count) != 0) {
@@ -86,7 +109,8 @@ const bert_span_answer* bert_span_ask(bert_span_extractor* extractor,
       return logits;
     };
     return extractor->answers
-        .Ask({question, question_size}, {context, context_size}, logits_of)
+        .Ask(Bytes("question", question, question_size),
+             Bytes("context", context, context_size), logits_of)
         .release();
   });
 }
@@ -99,8 +123,9 @@ char* bert_span_ask_json(bert_span_extractor* extractor, const char* question,
                          size_t question_size, const char* context,
                          size_t context_size, int with_steps) {
   return Guarded([&] {
-    const std::string_view question_text(question, question_size);
-    const std::string_view context_text(context, context_size);
+    CheckExtractor(extractor);
+    const auto question_text = Bytes("question", question, question_size);
+    const auto context_text = Bytes("context", context, context_size);
     const Answers& answers = extractor->answers;
     std::ostringstream json, windows;
     for (std::ostream* stream : {&json, &windows}) {

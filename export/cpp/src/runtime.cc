@@ -86,6 +86,12 @@ Runtime::Runtime(const File& file, const bert_span_options& options)
     throw Error("num_threads must be from 0 to " + std::to_string(kMaxThreads) +
                 ". Received: " + std::to_string(options.num_threads));
   }
+  if (options.accelerator < BERT_SPAN_CPU ||
+      options.accelerator > BERT_SPAN_NPU) {
+    throw Error("accelerator must be from 0 to " +
+                std::to_string(BERT_SPAN_NPU) +
+                ". Received: " + std::to_string(options.accelerator));
+  }
   const std::string folder =
       options.library_folder ? options.library_folder : LiteRtFolder();
   const int wanted = options.accelerator == BERT_SPAN_GPU   ? kGpu

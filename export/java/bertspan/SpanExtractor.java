@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * Answers questions from a .tflite file that export_tflite wrote, by the library bert_span_jni.
@@ -76,27 +77,30 @@ public final class SpanExtractor implements AutoCloseable {
 
   /** Reads a file. Runs it on the CPU if the accelerator cannot run all of it; see runsOn. */
   public SpanExtractor(String path, int numThreads, Accelerator accelerator) throws IOException {
+    byte[] name = encoded("path", path);
     if (path.indexOf('\0') >= 0) throw new IOException("The path has a NUL: " + path);
-    handle = opened(open(encoded(path), numThreads, accelerator.ordinal()));
+    handle = opened(open(name, numThreads, ordinal(accelerator)));
   }
 
   /** The same for the bytes of a file, such as an asset; a direct buffer, which is copied. */
   public SpanExtractor(ByteBuffer file, int numThreads, Accelerator accelerator)
       throws IOException {
-    if (!file.isDirect()) throw new IllegalArgumentException("The buffer must be direct.");
-    handle = opened(openBuffer(file.slice(), file.remaining(), numThreads, accelerator.ordinal()));
+    if (!Objects.requireNonNull(file, "file").isDirect()) {
+      throw new IllegalArgumentException("The buffer must be direct.");
+    }
+    handle = opened(openBuffer(file.slice(), file.remaining(), numThreads, ordinal(accelerator)));
   }
 
   /** Answers a question. */
   public synchronized Answer answer(String question, String context) {
-    double[] values = ask(handle(), encoded(question), encoded(context));
+    double[] values = ask(handle(), encoded("question", question), encoded("context", context));
     if (values == null) throw new IllegalStateException(decoded(error()));
     return new Answer(values);
   }
 
   /** An answer with its tokens, windows and logits, as JSON; see bert_span_ask_json. */
   public synchronized String steps(String question, String context) {
-    byte[] json = steps(handle(), encoded(question), encoded(context));
+    byte[] json = steps(handle(), encoded("question", question), encoded("context", context));
     if (json == null) throw new IllegalStateException(decoded(error()));
     return decoded(json);
   }
@@ -122,8 +126,13 @@ public final class SpanExtractor implements AutoCloseable {
     return handle;
   }
 
+  private static int ordinal(Accelerator accelerator) {
+    return Objects.requireNonNull(accelerator, "accelerator").ordinal();
+  }
+
   /** UTF-8 with U+FFFD, which has one unit, too, in place of half a surrogate pair. */
-  private static byte[] encoded(String text) {
+  private static byte[] encoded(String name, String text) {
+    Objects.requireNonNull(text, name);
     try {
       ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder()
           .onMalformedInput(CodingErrorAction.REPLACE)
