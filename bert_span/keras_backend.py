@@ -1,16 +1,29 @@
 """The backend of Keras that bert_span is written for, in a usable process."""
 
+import importlib.util
 import os
 import sys
 
 _is_broken_fork = False
 
+_PACKAGES = ("tensorflow", "tensorflow_text", "keras", "keras_hub")
+
 
 def ensure_tensorflow_backend():
   """Imports Keras; ValueError unless it runs on TensorFlow in float32.
 
+  A package that is missing is named first.
+
   Keras reads KERAS_BACKEND and keras.json once, when it is first imported.
   """
+  missing = [name for name in _PACKAGES if not importlib.util.find_spec(name)]
+  if missing:
+    raise ValueError(
+      f"{', '.join(missing)} not installed. Every model needs it, a .tflite "
+      "file that ai-edge-litert runs, too (tokens, windows, decoding). Install "
+      "it with pip install -e . in the folder of bert_span. Without TensorFlow "
+      "the runners in C++ and the browser answer (docs/tflite.md)."
+    )
   # TensorFlow itself would import Keras 2.
   if os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True"):
     raise ValueError(

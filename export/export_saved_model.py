@@ -42,7 +42,8 @@ define_flags(StepOptions, max_wordpieces_per_step=1024)
 model_flags.define_extractor_flags()
 
 
-@program.entry_point
+# The steps are printed, and no notes of TensorFlow.
+@program.entry_point(log_level="3")
 @program.exit_on_sigterm()
 def run(argv):
   program.require(_MODEL, _OUTPUT)

@@ -36,7 +36,8 @@ define_flags(ModelInfo)
 model_flags.define_extractor_flags()
 
 
-@program.entry_point
+# The steps are printed, and no notes of TensorFlow.
+@program.entry_point(log_level="3")
 @program.exit_on_sigterm()
 def run(argv):
   program.require(_MODEL, _OUTPUT)

@@ -35,6 +35,7 @@ def test_a_version_is_exported_with_the_options_of_the_flags(tmp_path):
   assert "127 answers" in done.stdout
   assert "'s FastWordpieceTokenizeWithOffsets, NormalizeUTF8\n" in done.stdout
   assert f"{base}/4" in done.stderr
+  _check_steps(done, "questions", "SavedModel")
   files = {str(path.relative_to(base / "4")) for path in base.glob("4/*/*")}
   warmup = "assets.extra/tf_serving_warmup_requests"
   has_api = importlib.util.find_spec("tensorflow_serving") is not None
@@ -50,6 +51,15 @@ def test_a_version_is_exported_with_the_options_of_the_flags(tmp_path):
   assert card["verification"]["largest difference of a score"] < 1e-4
   assert "version 4" in refusal(*export, "--nowarmup")
   assert os.listdir(base) == ["4"]
+
+
+def _check_steps(done, *words):
+  """Checks that an export said what it did, step by step, and listed no ops."""
+  steps = [line for line in done.stderr.splitlines() if line.endswith("...")]
+  assert len(steps) >= 4
+  for word in ("Loading", "model", *words):
+    assert any(word in step for step in steps)
+  assert "MATMUL" not in (done.stdout + done.stderr).upper()
 
 
 _of_both_programs = pytest.mark.parametrize(
@@ -99,6 +109,7 @@ def test_ask_answers_from_the_file_as_from_the_model(tmp_path, few_samples):
   )
   assert "7 of 7 sample questions" in done.stdout
   assert str(path) in done.stderr
+  _check_steps(done, "7 questions", "Converting")
   assert len(json.loads(vectors.read_text("utf-8"))["vectors"]) > 7
   asked = ["bert_span.ask", f"--question={QUESTION}", f"--context={CONTEXT}"]
   answers = []

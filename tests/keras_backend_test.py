@@ -56,6 +56,28 @@ def test_a_program_refuses_a_backend_that_is_not_installed(tmp_path):
   assert "none" in error_line(run)
 
 
+@pytest.mark.parametrize(
+  ("missing", "code"),
+  [
+    ("tensorflow", "from bert_span import TFLiteSpanExtractor"),
+    ("tensorflow", "import bert_span.tflite.tflite_extractor"),
+    ("tensorflow_text", "from bert_span import TFLiteSpanExtractor"),
+    ("keras_hub", "from bert_span import SpanExtractor"),
+  ],
+)
+def test_a_package_that_is_missing_is_named_with_the_remedy(missing, code):
+  hide = (
+    "from importlib.machinery import PathFinder\n"
+    "find = PathFinder.find_spec\n"
+    "PathFinder.find_spec = lambda name, *rest: (\n"
+    f"  None if name.split('.')[0] == {missing!r} else find(name, *rest))\n"
+  )
+  run = run_python("-c", hide + code)
+  line = run.stderr.splitlines()[-1]
+  assert line.startswith(f"ValueError: {missing} not installed")
+  assert "pip install" in line
+
+
 def test_an_unknown_name_is_refused_with_those_that_are():
   with pytest.raises(AttributeError, match="SpanExtractor"):
     bert_span.Nothing  # noqa: B018 -- the access is what is tested

@@ -5,6 +5,7 @@ import sys
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import assets_extra, version_folder
 from bert_span.serving.export import export_saved_model
+from bert_span.storage.log import log_line
 
 
 def export_model(model, base, extractor_options=None, **options):
@@ -12,9 +13,9 @@ def export_model(model, base, extractor_options=None, **options):
   # Before the model is loaded, so that a missing package is reported first.
   version_folder.check_version(base, options.get("version"))
   options["with_warmup"] = assets_extra.check_warmup(options.get("with_warmup"))
+  log_line(f"Loading {model} ...")
   extractor = SpanExtractor.from_preset(model, **(extractor_options or {}))
   path, verified = export_saved_model(extractor, base, source=model, **options)
-  print(f"Ops of the graph: {', '.join(verified.ops)}")
   print(f"The server needs tensorflow-text's {', '.join(verified.text_ops)}")
   print(
     f"{verified.num_questions} answers in a fresh process equal the model's; "

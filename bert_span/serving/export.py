@@ -10,6 +10,7 @@ from bert_span.serving import assets_extra, verification, version_folder
 from bert_span.serving.signatures import ServedModel, write_saved_model
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
+from bert_span.storage.log import log_line, progress
 
 # How far scores of the graph may be from the extractor's. Both run the same
 # arithmetic; the kernels choose the order in which sums are taken.
@@ -43,13 +44,19 @@ def export_saved_model(
   name = os.path.basename(os.path.realpath(base))
   with version_folder.new_version(base, version) as target:
     folder = target.directory
+    log_line("Writing the SavedModel ...")
     write_saved_model(ServedModel(extractor, steps), vocabulary, folder)
-    predictions = extractor.predictions(examples, steps.max_windows_per_step)
+    log_line(f"Answering {len(examples)} questions with the model ...")
+    predictions = progress(
+      extractor.predictions(examples, steps.max_windows_per_step), len(examples)
+    )
+    expected = list(map(extractor.columns.expected_row, predictions))
+    log_line("Answering them with the SavedModel in a fresh process ...")
     verified = verification.verify(
       folder,
       # Batches as the extractor's: half precision depends on their padding.
       example_batches(examples),
-      list(map(extractor.columns.expected_row, predictions)),
+      expected,
       _TOLERANCE[dtype],
     )
     if with_warmup:

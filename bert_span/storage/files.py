@@ -24,8 +24,8 @@ _BLOCK_BYTES = 1 << 24
 _PATTERN_CHARACTERS = "*?[\\"
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTROLS = re.compile("[\0-\x08\x0e-\x1f]")  # which no text has
-# First bytes of files that are no text -> what they are, and the remedy.
 _CONVERT = "Convert it to text or JSON."
+# First bytes of files that are no text -> what they are, and the remedy.
 _BINARY_KINDS = {
   b"\x1f\x8b": "gzip-compressed. Run gunzip on it.",
   b"BZh": "bzip2-compressed. Run bunzip2 on it.",

@@ -9,3 +9,11 @@ def log_line(*lines):
 
   for line in lines:
     tqdm.tqdm.write(line, file=sys.stderr)
+
+
+def progress(values, total):
+  """Yields values with a progress bar of questions, at a terminal only."""
+  import tqdm  # As above.
+
+  names = {"desc": "Answering", "unit": "question"}
+  return tqdm.tqdm(values, total=total, leave=False, disable=None, **names)

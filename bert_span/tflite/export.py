@@ -10,6 +10,7 @@ from bert_span.presets.span_config import span_config
 from bert_span.serving.assets_extra import package_versions, training_run
 from bert_span.serving.export import sample_examples
 from bert_span.storage import atomic_file
+from bert_span.storage.log import log_line, progress
 from bert_span.tflite.conversion import convert
 from bert_span.tflite.metadata import with_metadata
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
@@ -39,6 +40,7 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
   if not os.fspath(path).lower().endswith(".tflite"):
     raise ValueError(f"path must end with .tflite. Received: {path}")
   options = options or TFLiteOptions()
+  log_line("Converting the model ...")
   content = tflite_content(extractor, options)
   path = os.path.realpath(path)
   name = os.path.basename(path)
@@ -55,6 +57,7 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
       )
       scores = None
       if evaluated is not None:
+        log_line(f"Scoring model and file on {evaluated.path} ...")
         scores = _scores(unfinished, extractor, evaluated)
         check_f1_drop(scores, options.max_f1_drop)
   except ValueError as error:
@@ -140,9 +143,13 @@ def report_text(report):
       f"({scores['num_questions']} questions, {scores['equal_answers']} equal "
       "answers)"
     )
-  tables = {"ops": checked["ops"], "made with": report["versions"]}
-  for title, table in tables.items():
-    parts[title] = ", ".join(f"{name} {x}" for name, x in table.items())
+  parts["ops"] = (
+    f"{sum(checked['ops'].values())} of {len(checked['ops'])} kinds, listed in "
+    f"{report['file']}.json"
+  )
+  parts["made with"] = ", ".join(
+    f"{name} {version}" for name, version in report["versions"].items()
+  )
   lines = [f"{title + ':':16} {text}" for title, text in parts.items()]
   head = f"{report['file']}, sha256 {report['sha256']}"
   return "\n".join([head, "", *lines, ""])
@@ -154,8 +161,13 @@ def _scores(path, extractor, evaluated):
     path, extractor.window_options, extractor.decoder_options
   )
   examples = list(evaluated.examples)
-  of_model = {p.qas_id: p.text for p in extractor.predictions(examples)}
-  of_file = {p.qas_id: p.text for p in candidate.predictions(examples)}
+  of_model, of_file = (
+    {
+      p.qas_id: p.text
+      for p in progress(each.predictions(examples), len(examples))
+    }
+    for each in (extractor, candidate)
+  )
   model = official_scores(evaluated, of_model)
   file = official_scores(evaluated, of_file)
   return {

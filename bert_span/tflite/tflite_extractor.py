@@ -5,7 +5,14 @@ import threading
 import warnings
 
 import numpy as np
-import tensorflow as tf
+
+try:
+  import tensorflow as tf
+except ModuleNotFoundError:
+  from bert_span.keras_backend import ensure_tensorflow_backend
+
+  ensure_tensorflow_backend()  # names what is missing
+  raise
 
 from bert_span.answers.decoding import predictions as prediction_lib
 from bert_span.answers.window_logits import (

@@ -6,6 +6,7 @@ import os
 import numpy as np
 
 from bert_span.storage.files import read_bytes
+from bert_span.storage.log import log_line, progress
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.conversion import INPUT_NAMES
 from bert_span.tflite.tflite_extractor import (
@@ -37,11 +38,10 @@ def verify(path, extractor, examples, quantization):
   )
   _check_windows(candidate.runner)
   window = np.zeros([1, candidate.runner.max_length], np.int32)
-  given = []
-  for window_logits in candidate.window_logits(examples):
-    _check_finite(window_logits.logits, "sample questions")
-    given += candidate.decode(window_logits)
-  expected = list(extractor.predictions(examples))
+  log_line(f"Answering {len(examples)} questions with the file ...")
+  given = list(progress(_checked_answers(candidate, examples), len(examples)))
+  log_line("Answering them with the model ...")
+  expected = list(progress(extractor.predictions(examples), len(examples)))
   num_equal, largest_difference = _compare(expected, given, quantization)
   return {
     "num_questions": len(examples),
@@ -53,6 +53,13 @@ def verify(path, extractor, examples, quantization):
       path, dict.fromkeys(INPUT_NAMES, window)
     ),
   }
+
+
+def _checked_answers(candidate, examples):
+  """Yields the `Prediction`s of a TFLite file, whose logits are finite."""
+  for window_logits in candidate.window_logits(examples):
+    _check_finite(window_logits.logits, "sample questions")
+    yield from candidate.decode(window_logits)
 
 
 def _check_windows(runner):
