@@ -57,14 +57,20 @@ def read_passages(pattern, text_field="text", max_bytes=math.inf):
 
 
 def _matches(pattern):
-  """Yields the paths of a glob; ** enters each real folder once."""
+  """Yields the paths of a glob; ** enters each real folder once.
+
+  What exists as it is written is a path, whatever its characters.
+  """
   parts = pattern.split(os.sep)
+  if os.path.lexists(pattern):
+    yield pattern
+    return
   if "**" not in parts:
     yield from glob.iglob(pattern)
     return
   place, visited = parts.index("**"), set()
   before, after = os.sep.join(parts[:place]), os.sep.join(parts[place + 1 :])
-  roots = glob.iglob(before or os.sep) if place else ["."]
+  roots = _matches(before or os.sep) if place else ["."]
   for root in roots:
     for folder, folders, _ in os.walk(root, followlinks=True):
       folders[:] = sorted(n for n in folders if not n.startswith("."))
