@@ -109,6 +109,7 @@ def test_an_input_is_no_output(
     ("export_saved_model --model=X --output=X", "model/"),
     (f"{_TRAIN} --train_file=X", "train.json"),
     (f"{_TRAIN} --train_file=X", "old/run.flags"),
+    ("report --predict_file=X --question_id=\0\ud800", "squad.json"),
   ],
 )
 def test_an_input_beside_outputs_is_none(
