@@ -1,10 +1,16 @@
 """The programs of pre-training as users run them."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
-from programs import refusal, succeeds, succeeds_here
+from programs import (
+  refusal,
+  succeeds,
+  succeeds_here,
+  undeclared_files,
+)
 from squad_content import spans, squad_content
 from squad_runs import read, write_encoder_files
 from tiny_extractor import extractor_of
@@ -102,6 +108,39 @@ def test_the_best_model_by_held_out_text_is_written_and_scored(
   scores_again = json.loads(result.stdout.splitlines()[-1])
   for name in ("mlm_loss", "sbo_loss", "mlm_accuracy"):
     assert scores_again[name] == pytest.approx(scores[name], rel=1e-5)
+
+
+@pytest.mark.large
+def test_relative_paths_a_lost_list_and_a_moved_folder(
+  folder, tmp_path, monkeypatch
+):
+  for name in ("vocab.txt", "bert_config.json", "0.txt", "1.txt"):
+    shutil.copy(folder / name, tmp_path)
+  monkeypatch.chdir(tmp_path)
+
+  def run(data, output_dir):
+    return succeeds_here(
+      *("bert_span.run_pretraining", *_TRAINING, f"--output_dir={output_dir}"),
+      f"--bert_config_file={data}bert_config.json",
+      f"--vocab_file={data}vocab.txt",
+      f"--input_file={data}[01].txt",
+    ).stderr
+
+  run("", "run")
+  (tmp_path / "run/model/notes.txt").write_text("two years")
+  (tmp_path / "run/tf1/notes.txt").write_text("two years")
+  (tmp_path / "run/checkpoint").unlink()
+  (tmp_path / "elsewhere").mkdir()
+  (tmp_path / "run").rename("elsewhere/moved")
+  monkeypatch.chdir("elsewhere")
+  for data in ("../", f"{tmp_path}/"):
+    assert "nothing to train" in run(data, "moved")
+  for name in ("model", "tf1"):
+    path = tmp_path / "elsewhere/moved" / name / "notes.txt"
+    assert path.read_text() == "two years"
+  folder = tmp_path / "elsewhere/moved"
+  # Event files have names of their own.
+  assert undeclared_files("run_pretraining", folder) == {"train/"}
 
 
 @pytest.mark.large

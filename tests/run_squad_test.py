@@ -1,11 +1,13 @@
 """run_squad as a user runs it: on a tiny model and a few questions."""
 
 import json
+import pathlib
 import re
+import shutil
 
 import numpy as np
 import pytest
-from programs import parse_flags, refusal, run_here, succeeds
+from programs import parse_flags, refusal, run_here, succeeds, succeeds_here
 from squad_content import spans, squad_content
 from squad_runs import CONTEXT, read, run_squad, squad_flags
 
@@ -87,6 +89,34 @@ def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
   decoder = read(tmp_path / "model/span_config.json")["decoder"]
   assert decoder["temperature"] is None
   assert decoder["null_score_diff_threshold"] == 0
+
+
+@pytest.mark.large
+def test_relative_paths_a_damaged_list_and_a_moved_folder(
+  squad_folder, tmp_path, monkeypatch
+):
+  shutil.copytree(squad_folder, tmp_path / "data")
+  monkeypatch.chdir(tmp_path)
+
+  def run(*flags, data="data", output_dir="run"):
+    flags = squad_flags(
+      pathlib.Path(data), output_dir, "--num_train_epochs=2", *flags
+    )
+    return succeeds_here("bert_span.run_squad", *flags).stderr
+
+  steps = ["--eval_steps=2", "--save_checkpoints_steps=2"]
+  run("--do_train", *steps)
+  (tmp_path / "run/checkpoint").write_text("garbage")
+  assert "nothing to train" in run("--do_train", *steps)
+  (tmp_path / "elsewhere").mkdir()
+  (tmp_path / "run").rename("elsewhere/moved")
+  monkeypatch.chdir("elsewhere")
+  again = run("--do_train", *steps, data="../data", output_dir="moved")
+  assert "nothing to train" in again
+  run("--do_predict", "--do_eval", data="../data", output_dir="moved")
+  assert set(read(tmp_path / "elsewhere/moved/eval_results.json")) == {
+    *("exact_match", "f1")
+  }
 
 
 @pytest.mark.large

@@ -140,7 +140,8 @@ def start_or_continue(directory, options):
       saved = read_json_object(path)
     except ValueError as error:
       raise ValueError(
-        f"{error} Use another --output_dir, or empty this one to start again."
+        f"{error} Use another --output_dir. If this very command began the "
+        "run, remove that file: the finished shards stay, and the run goes on."
       ) from error
     check_same_options(path, saved, options)
     return

@@ -72,9 +72,10 @@ def check_output_files(program, words):
     if path.endswith("/"):
       folders[pathlib.Path(os.path.realpath(path))] = title
   for flag, path in inputs:
-    titles = [files.get(identity) for identity in _identities(path)]
-    real = pathlib.Path(os.path.realpath(path))
-    titles += map(folders.get, real.parents)
+    identities = _identities(path)
+    titles = [files.get(identity) for identity in identities]
+    for real in identities[:1]:
+      titles += map(folders.get, pathlib.Path(real).parents)
     for title in filter(None, titles):
       raise ValueError(
         f"{title} is also the input {flag}{path}. Give another path."
@@ -123,7 +124,10 @@ def _texts(name):
 def _identities(path):
   """What two paths of one file have in common, whether it exists or not."""
   try:
+    real = os.path.realpath(path)
     status = os.stat(path)
   except OSError:
-    return [os.path.realpath(path)]
-  return [os.path.realpath(path), (status.st_dev, status.st_ino)]
+    return [real]
+  except ValueError:  # Zero bytes: a text and no path.
+    return []
+  return [real, (status.st_dev, status.st_ino)]

@@ -9,6 +9,7 @@ import concurrent.futures
 import dataclasses
 import functools
 import itertools
+import os
 import threading
 
 import numpy as np
@@ -23,6 +24,7 @@ from bert_span.pretraining.block_stream import (
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.pretraining.records import RecordBatches
 from bert_span.pretraining.text_sources import (
+  TextFile,
   find_sources,
   sources_of_worker,
 )
@@ -107,7 +109,7 @@ class PretrainingInput:
       "max_seq_length": self.max_seq_length,
       "masking": dataclasses.asdict(self.masking),
       **self.tokens_fingerprint(),
-      "input": [[source.path, _size(source.path)] for source in sources],
+      "input": list(map(_identity, sources)),
     }
 
 
@@ -134,9 +136,12 @@ def are_records(sources):
   return records == {True}
 
 
-def _size(path):
-  """Bytes of a file; None for a shard of a data set."""
-  return tf.io.gfile.stat(path).length if tf.io.gfile.exists(path) else None
+def _identity(source):
+  """The name and the bytes of a source; without its folder, which may move."""
+  if isinstance(source, TextFile):
+    size = tf.io.gfile.stat(source.path).length
+    return [os.path.basename(source.path), size]
+  return [source.path, None]
 
 
 class TextBatches:

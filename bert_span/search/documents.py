@@ -59,15 +59,19 @@ def read_passages(pattern, text_field="text", max_bytes=math.inf):
 def _matches(pattern, skipped):
   """Yields the paths of a glob; ** enters each real folder once.
 
-  Errors of folders that cannot be listed are added to `skipped`.
+  What exists as it is written is a path, whatever its characters. Errors of
+  folders that cannot be listed are added to `skipped`.
   """
   parts = pattern.split(os.sep)
+  if os.path.lexists(pattern):
+    yield pattern
+    return
   if "**" not in parts:
     yield from glob.iglob(pattern)
     return
   place, visited = parts.index("**"), set()
   before, after = os.sep.join(parts[:place]), os.sep.join(parts[place + 1 :])
-  roots = glob.iglob(before or os.sep) if place else ["."]
+  roots = _matches(before or os.sep, skipped) if place else ["."]
   for root in roots:
     for folder, folders, _ in os.walk(
       root, onerror=skipped.append, followlinks=True

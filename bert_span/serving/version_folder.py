@@ -65,6 +65,12 @@ def check_version(base, version=None):
       f"{base} is on a remote file system, where a server would see half a "
       "model. Export to a local folder and copy the finished version."
     )
+  real = os.path.realpath(base)
+  if set("[\\") & set(real):
+    raise ValueError(
+      f"{real} has [ or \\ in its path, where TensorFlow finds no weights of a "
+      "SavedModel. Export to another folder."
+    )
   if os.path.lexists(base) and not os.path.isdir(base):
     raise ValueError(f"{base} is not a folder. Name a folder, or a new one.")
   if version is None:

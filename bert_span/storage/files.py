@@ -159,10 +159,14 @@ def is_bare_name(name):
 
 
 def find_files(patterns):
-  """Lists the files of paths and globs, separated by commas, each once."""
+  """Lists the files of paths and globs, separated by commas, each once.
+
+  What exists as it is written is a path, whatever its characters.
+  """
   paths = {}
   for pattern in filter(None, map(str.strip, patterns.split(","))):
-    matches = sorted(gfile().glob(pattern))
+    is_path = gfile().exists(pattern)
+    matches = [pattern] if is_path else sorted(gfile().glob(pattern))
     if not matches:
       raise ValueError(
         f"No file matches {pattern!r}. Give paths or globs, separated by "

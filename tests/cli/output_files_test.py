@@ -4,10 +4,8 @@ import os
 import re
 
 import pytest
-from programs import succeeds_here
+from programs import succeeds_here, undeclared_files
 from squad_runs import squad_flags
-
-from bert_span.cli import output_files
 
 _INPUT = "{}"
 _TRAIN = "run_squad --do_train --output_dir=."
@@ -111,6 +109,7 @@ def test_an_input_is_no_output(
     ("export_saved_model --model=X --output=X", "model/"),
     (f"{_TRAIN} --train_file=X", "train.json"),
     (f"{_TRAIN} --train_file=X", "old/run.flags"),
+    ("report --predict_file=X --question_id=\0\ud800", "squad.json"),
   ],
 )
 def test_an_input_beside_outputs_is_none(
@@ -132,16 +131,7 @@ def test_every_file_of_a_run_is_declared(squad_folder, tmp_path):
   flags += ("--num_train_epochs=1", "--eval_steps=1", "--num_seeds=2")
   flags = squad_flags(squad_folder, tmp_path, *flags, version_2=True)
   succeeds_here("bert_span.run_squad", *flags)
-  declared = output_files._written("run_squad").values()
-  patterns = [pattern for patterns in declared for pattern in patterns]
-  folders = (tmp_path, tmp_path / "seed_12345")
-  names = [
-    f"{path.name}/" if path.is_dir() else path.name
-    for folder in folders
-    for path in folder.iterdir()
-  ]
-  others = {
-    name for name in names if not any(re.fullmatch(p, name) for p in patterns)
-  }
-  # Event files have new names, and a seed's folder is an output as a whole.
-  assert others == {"train/", "eval/", "seed_result.json"}
+  assert undeclared_files("run_squad", tmp_path) == set()
+  # Event files have new names, and the folder of a seed is itself an output.
+  others = {"train/", "eval/", "seed_result.json"}
+  assert undeclared_files("run_squad", tmp_path / "seed_12345") == others

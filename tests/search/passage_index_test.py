@@ -178,6 +178,10 @@ def test_each_real_file_is_read_once_through_links_and_cycles(tmp_path, capsys):
   for pattern in ("notes/**/*.md", "**", "notes/**/of/**/*.md"):
     (passage,) = read_passages(str(tmp_path / pattern))
     assert passage.text == "A mill."
+  (tmp_path / "notes").rename(tmp_path / "[1]*")
+  for pattern in ("[1]*/of/a.md", "[1]*/**/*.md"):
+    (passage,) = read_passages(str(tmp_path / pattern))
+    assert passage.text == "A mill."
   assert "pipe.md" in capsys.readouterr().err
 
 

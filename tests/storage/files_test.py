@@ -142,6 +142,9 @@ def test_paths_and_globs_are_found_once_in_the_order_named(tmp_path):
     (tmp_path / name).touch()
   found = files.find_files(f"{tmp_path}/c, {tmp_path}/*")
   assert found == [f"{tmp_path}/{name}" for name in "cab"]
+  for name in ("a[1]", "b*", "d\\e"):
+    (tmp_path / name).touch()
+    assert files.find_files(f"{tmp_path}/{name}") == [f"{tmp_path}/{name}"]
   none = f"{tmp_path}/none*"
   for patterns, message in ((" , ", "Received: ' , '"), (none, "/none")):
     with pytest.raises(ValueError, match=message):

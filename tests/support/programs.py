@@ -8,6 +8,7 @@ import io
 import multiprocessing
 import os
 import pathlib
+import re
 import runpy
 import subprocess
 import sys
@@ -115,6 +116,14 @@ def refusal(name, *arguments):
     words = flags.FLAGS([name, *map(str, arguments)])
     sys.modules[name].run.__wrapped__(words)
   return str(error.value)
+
+
+def undeclared_files(program, folder):
+  """The names in an output folder that cli/output_files.py does not have."""
+  written = importlib.import_module("bert_span.cli.output_files")._written
+  patterns = [p for names in written(program).values() for p in names]
+  names = {f"{p.name}/" if p.is_dir() else p.name for p in folder.iterdir()}
+  return {n for n in names if not any(re.fullmatch(p, n) for p in patterns)}
 
 
 def start_program(name, *arguments, environ=()):
