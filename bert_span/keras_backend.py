@@ -1,6 +1,9 @@
-"""The backend of Keras that bert_span is written for."""
+"""The backend of Keras that bert_span is written for, in a usable process."""
 
 import os
+import sys
+
+_is_broken_fork = False
 
 
 def ensure_tensorflow_backend():
@@ -28,3 +31,30 @@ def ensure_tensorflow_backend():
       "bert_span needs Keras with the backend tensorflow and the floatx "
       f"float32. Received: {backend}, {floatx}. {remedy}"
     )
+
+
+def check_not_forked():
+  """Raises ValueError in a process that can compute nothing.
+
+  TensorFlow's threads do not exist in a fork of a process that has used it:
+  loading and answering would wait for them for ever.
+  """
+  if _is_broken_fork:
+    raise ValueError(
+      "This process was forked from one that had used TensorFlow, so that it "
+      "can compute nothing. Load the model after the fork and not before "
+      "(gunicorn without --preload, Celery's worker_process_init), or start "
+      'processes with multiprocessing.get_context("spawn").'
+    )
+
+
+def _note_fork():
+  """Notes, in the child, whether TensorFlow had its threads in the parent."""
+  global _is_broken_fork
+  eager = sys.modules.get("tensorflow.python.eager.context")
+  # No public name says so without starting the threads or the devices.
+  context = eager and eager.context_safe()
+  _is_broken_fork |= context is not None and context._context_handle is not None
+
+
+os.register_at_fork(after_in_child=_note_fork)

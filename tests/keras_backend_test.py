@@ -59,3 +59,47 @@ def test_a_program_refuses_a_backend_that_is_not_installed(tmp_path):
 def test_an_unknown_name_is_refused_with_those_that_are():
   with pytest.raises(AttributeError, match="SpanExtractor"):
     bert_span.Nothing  # noqa: B018 -- the access is what is tested
+
+
+_FORKED = """
+import os, signal, sys
+from bert_span import SpanExtractor, TFLiteSpanExtractor
+from bert_span.serving.batch import make_predict_fn
+
+def in_child(call):
+  pid = os.fork()
+  if pid == 0:
+    signal.alarm(60)
+    try: print(call())
+    except ValueError as error: print(error)
+    sys.stdout.flush()
+    os._exit(0)
+  assert os.waitpid(pid, 0)[1] == 0
+
+question, passage = "Who came?", "Ada came."
+# TensorFlow is imported and nothing is computed yet.
+in_child(lambda: SpanExtractor.from_preset("minilm_squad").head_name)
+extractor = SpanExtractor.from_preset("minilm_squad")
+in_child(lambda: extractor.answer(question, passage))
+texts = {"question": [question], "context": [passage]}
+in_child(lambda: extractor.predict(texts))
+in_child(lambda: extractor.export("nowhere"))
+in_child(lambda: SpanExtractor.from_preset("minilm_squad"))
+in_child(lambda: make_predict_fn("minilm_squad"))
+in_child(lambda: TFLiteSpanExtractor("nowhere.tflite"))
+print(extractor.answer(question, passage).text)
+predict = make_predict_fn("minilm_squad")
+in_child(lambda: predict([question], [passage]))
+"""
+
+
+@pytest.mark.large
+def test_a_fork_of_a_process_that_computed_is_refused_and_not_awaited():
+  run = run_python("-c", _FORKED)
+  assert run.returncode == 0, run.stderr
+  before, *forked, answer, after = run.stdout.splitlines()
+  assert (before, answer) == ("span", "Ada")
+  assert len(forked) == 6
+  for line in (*forked, after):
+    assert "--preload" in line
+    assert "spawn" in line

@@ -19,7 +19,10 @@ _ROWS = tf.TensorSpec([None, None], tf.int32)  # [windows, seq_length]
 _STRINGS = tf.TensorSpec([None], tf.string)
 _INPUTS = [_STRINGS, _STRINGS, tf.TensorSpec([], tf.int32)]
 # The columns of the windows that are returned with their logits.
-_KEPT_COLUMNS = (*WINDOW_SPECS, "doc_span_index", "context_length", "input_ids")
+_KEPT_COLUMNS = (
+  *(*WINDOW_SPECS, "doc_span_index", "context_length", "input_ids"),
+  "question_truncated",
+)
 
 
 def device_steps(options=None):
@@ -52,7 +55,10 @@ class AnswerGraph:
     # Not the extractor itself: TensorFlow would track a Keras model.
     self._preprocessor = extractor.preprocessor
     self._logits = dict(extractor.logits)
-    self._prediction_columns = extractor.prediction_columns
+    self._prediction_columns = (
+      *extractor.prediction_columns,
+      "question_truncated",
+    )
     self._decoder = extractor.decoder_of(extractor.decoder_options)
     self._read_in_steps = WindowSteps(
       encode=self.encode,
@@ -62,19 +68,14 @@ class AnswerGraph:
       on_windows=on_windows,
     )
 
-  def columns(self, questions, contexts, max_windows, answer_blank=True):
+  def columns(self, questions, contexts, max_windows):
     """All columns of the decoder and question_truncated, in a tf.function.
 
     Questions and contexts are string [batch]; what is not UTF-8 counts as
-    U+FFFD. max_windows, int32 scalar, are read at once at most. answer_blank
-    answers a question without a single WordPiece, as run_squad.
+    U+FFFD. max_windows, int32 scalar, are read at once at most.
     """
     placed = self._place(questions, contexts)
-    # [CLS] question [SEP] passage: without a question the passage begins at 2.
-    # An example whose windows are not read gets no answer.
-    blank = 1 + self._preprocessor.sliding_windows.num_separators
-    is_read = answer_blank | (placed.columns["first_context_position"] > blank)
-    rows = tf.cast(tf.where(is_read)[:, 0], tf.int32)
+    rows = tf.range(tf.size(placed.lengths))
     parts = self._read_in_steps(placed, rows, max_windows, self._decoder.read)
     with tf.name_scope("answers"):
       columns = self._decoder.answers(contexts, parts)

@@ -84,6 +84,9 @@ class WindowDecoder:
     windows = {name: logits.windows[name] for name in WINDOW_SPECS}
     scores = (logits.logits[name] for name in self._kind.logits)
     outputs = self._decode(tf.constant(contexts, tf.string), windows, *scores)
+    is_cut = np.zeros(len(logits.examples), bool)
+    is_cut[windows["example_index"]] = logits.windows["question_truncated"]
+    outputs["question_truncated"] = is_cut
     return self._kind.predictions_of(logits.examples, outputs)
 
 

@@ -2,7 +2,8 @@
 
 A shard has a row for each question, in JSON lines or Parquet:
 
-  id, answer, char_start, char_end, score, probability, null_odds
+  id, answer, char_start, char_end, score, probability, null_odds,
+  question_truncated (null of an export that does not say so)
   n_best   of a span head, for n_best above 1: objects of text, char_start,
            char_end, score, probability, best first
   spans    of a B/I/O head: the same objects, in order of position
@@ -112,6 +113,7 @@ def _write_parquet(path, rows):
       ("id", pa.string()),
       *(("answer" if name == "text" else name, kind) for name, kind in span),
       ("null_odds", pa.float64()),
+      ("question_truncated", pa.bool_()),
       ("n_best", entries),
       ("spans", entries),
     ]

@@ -3,6 +3,7 @@
 import http.client
 import io
 import json
+import os
 import time
 
 import urllib3
@@ -33,8 +34,8 @@ _CODES = {
 class RestTransport:
   """Sends rows of inputs as JSON and reads rows of outputs.
 
-  Threads may share it. It ignores the environment's proxy variables and does
-  not follow redirections.
+  Threads may share it; a forked process opens connections of its own. It
+  ignores the environment's proxy variables and does not follow redirections.
   """
 
   def __init__(self, endpoint, credentials):
@@ -45,18 +46,17 @@ class RestTransport:
     options = {"maxsize": _MAX_IDLE_CONNECTIONS, "headers": headers}
     if endpoint.is_encrypted:
       options["ssl_context"] = credentials.ssl_context()
-    self._pool = urllib3.connection_from_url(endpoint.address, **options)
-
-    class Connection(self._pool.ConnectionCls):  # over HTTP or HTTPS
-      response_class = _TimedReply
-
-    self._pool.ConnectionCls = Connection
+    self._options = options
+    self._connect()
 
   def predict(self, rows, timeout):
     """Returns the rows of outputs for rows of inputs, dicts of name to value.
 
     Raises a `ServingError` if there are none within `timeout` seconds.
     """
+    if self._process != os.getpid():
+      # The parent's connections would give it the replies to the child.
+      self._connect()
     try:
       response = self._pool.request(
         "POST",
@@ -93,6 +93,17 @@ class RestTransport:
   def close(self):
     """Closes the connections that are not in use."""
     self._pool.close()
+
+  def _connect(self):
+    """Makes an empty pool of connections for this process."""
+    self._process = os.getpid()
+    pool = urllib3.connection_from_url(self._endpoint.address, **self._options)
+
+    class Connection(pool.ConnectionCls):  # over HTTP or HTTPS
+      response_class = _TimedReply
+
+    pool.ConnectionCls = Connection
+    self._pool = pool
 
   def _refusal(self, response, content):
     """The ServingError of a reply that is no success."""

@@ -80,7 +80,7 @@ class SpanClient:
 
     Args:
       question: str, or a list of str.
-      context: str, or a list of as many str.
+      context: str, the passage of all questions, or a list of as many str.
       n_best: answers for each question, as of `SpanExtractor.answer`.
 
     Returns:

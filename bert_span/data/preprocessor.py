@@ -19,6 +19,7 @@ from bert_span.data.window_batches import (
   text_array,
   text_tensor,
 )
+from bert_span.keras_backend import check_not_forked
 from bert_span.squad.example import NOT_LOCATED, AnswerSpan, check_located
 from bert_span.squad.rules import examples_to_learn, with_answer_to_learn
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
@@ -90,6 +91,7 @@ class SpanPreprocessor(keras.layers.Layer):
     pad_to_max=False,
     **kwargs,
   ):
+    check_not_forked()
     super().__init__(**kwargs)
     self.built = True  # nothing to build
     self.options = options or WindowOptions()

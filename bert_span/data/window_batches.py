@@ -7,6 +7,7 @@ from concurrent import futures
 import numpy as np
 import tensorflow as tf
 
+from bert_span.keras_backend import check_not_forked
 from bert_span.squad.example import check_text
 from bert_span.storage.files import encodable
 
@@ -26,6 +27,7 @@ TEXT_SPECS = {
 
 def text_array(texts):
   """Returns a list of str, or of UTF-8 bytes, as an array of bytes."""
+  check_not_forked()
   if isinstance(texts, str | bytes):
     raise ValueError(f"Texts must be a list of str. Received: {texts!r:.80}.")
   encoded = []
@@ -55,6 +57,7 @@ def example_arrays(examples):
 
 def example_batches(examples):
   """Divides examples into lists of bounded size, unless one has more alone."""
+  check_not_forked()
   batches, room = [], 0
   for example in examples:
     characters = _num_characters(example)

@@ -122,6 +122,7 @@ class AnswerColumns:
     values = entry(answer)
     row = {"id": example.qas_id, "answer": values.pop("text"), **values}
     row["null_odds"] = answer.null_odds
+    row["question_truncated"] = answer.question_truncated
     if self.entries == "spans" or n_best > 1:
       row[self.entries] = list(map(entry, self.listed(answer, n_best)))
     return row
@@ -160,7 +161,7 @@ def _columns(prefix, descriptions, uncompared=_BYTES, unserved=()):
         _TYPES.get(attribute, "float32"),
         description,
         is_served=attribute not in unserved,
-        is_compared=attribute not in (*uncompared, *_NEW),
+        is_compared=attribute not in uncompared,
         is_new=attribute in _NEW,
       )
     )

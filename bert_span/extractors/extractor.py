@@ -39,7 +39,7 @@ class Extractor(PresetModel):
     make_loss(options=None): the keras.losses.Loss of each output, of
       `FineTuningOptions`; its `call` returns losses [windows].
     predictions_of(examples, columns): the list of `Prediction` of the
-      prediction_columns of a batch.
+      prediction_columns and question_truncated of a batch.
     served_classes(columns): classes and scores, [batch, n], of TensorFlow
       Serving's Classify, of served columns.
     list_file(predictions): dict of the name to the text of the file with the
@@ -203,7 +203,7 @@ class Extractor(PresetModel):
 
     Args:
       question: str, or a list of str.
-      context: str, or a list of as many str.
+      context: str, the passage of all questions, or a list of as many str.
       n_best: answers for each question; of a B/I/O head its spans with the
         best scores.
 

@@ -7,6 +7,7 @@ import keras
 
 from bert_span.extractors.precision import resolve_dtype
 from bert_span.extractors.string_model import StringModel
+from bert_span.keras_backend import check_not_forked
 from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.encoder import (
   EncoderConfig,
@@ -201,6 +202,7 @@ class PresetModel(StringModel):
     from bert_span.serving import export as serving_export
     from bert_span.tflite import export as tflite_export
 
+    check_not_forked()
     self.check_preprocessor()
     if format == "tf_saved_model":
       return serving_export.export_saved_model(self, path, **options)[0]

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import re
 
+from bert_span.keras_backend import check_not_forked
 from bert_span.options.fields import option
 from bert_span.storage.log import log_line
 
@@ -59,6 +60,7 @@ class EncoderSource:
 
   def load(self):
     """Loads the encoder as a LoadedPreset."""
+    check_not_forked()
     # Loads TensorFlow, which the options of a program must not do.
     from bert_span.presets.load_pretrained import load_original, load_pretrained
 

@@ -30,7 +30,7 @@ _TRAINING_FILES = {
 _EXAMPLE = "serialized tf.Example with the bytes features question and context"
 _INPUTS = {
   signatures.SERVING_DEFAULT: {
-    "question": "the question; without a WordPiece it gets no answer",
+    "question": "the question",
     "context": "the passage, of any length; bytes that are not UTF-8 count as "
     "U+FFFD, one character",
   },

@@ -25,7 +25,7 @@ from bert_span.extractors.span_extractor import SpanExtractor
 # The columns of an answer and their types in Spark.
 ANSWER_TYPE = (
   "answer string, char_start int, char_end int, score double, "
-  "probability double, error string"
+  "probability double, question_truncated boolean, error string"
 )
 _COLUMNS = [column.split()[0] for column in ANSWER_TYPE.split(", ")]
 
@@ -40,9 +40,9 @@ def make_predict_fn(model):
   Returns:
     A function of two columns of str, questions and contexts, of one length. It
     returns a dict of object arrays of that length: answer ("" for "no answer"),
-    char_start and char_end (half-open, in characters), score and probability,
-    see `Answer`; and error. A row whose question or context is no text, such as
-    None, has an error and None in the other columns.
+    char_start and char_end (half-open, in characters), score, probability and
+    question_truncated, see `Answer`; and error. A row whose question or context
+    is no text, such as None, has an error and None in the other columns.
 
   Raises:
     ValueError: there is no such model.
@@ -59,8 +59,9 @@ def make_predict_fn(model):
       [rows[i][0] for i in answered], [rows[i][1] for i in answered]
     )
     for index, answer in zip(answered, found, strict=True):
-      for name, value in zip(_COLUMNS[:-1], answer, strict=False):
-        columns[name][index] = value
+      columns["answer"][index] = answer.text
+      for name in _COLUMNS[1:-1]:
+        columns[name][index] = getattr(answer, name)
     return columns
 
   return predict

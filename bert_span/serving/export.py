@@ -73,6 +73,9 @@ def sample_examples():
   return [
     *examples,
     SquadExample("all passages in one", question, "\n\n".join(contexts)),
+    SquadExample("empty question", "", contexts[0]),
+    SquadExample("question without a token", " \u200b", contexts[1]),
+    SquadExample("question that is cut", 20 * question, contexts[1]),
     SquadExample("empty passage", question, ""),
     SquadExample("blank passage", question, " \n\t "),
     SquadExample("accents and emoji", question, "É 日本 🙂 " + contexts[0]),

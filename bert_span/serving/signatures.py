@@ -19,13 +19,11 @@ _ROWS = tf.TensorSpec([None, None], tf.int32)  # [windows, seq_length]
 class ServedModel(tf.Module):
   """The graph that answers for an `Extractor`; `functions` by signature.
 
-  A served answer is the extractor's, with one exception: a question without a
-  single WordPiece gets no answer here.
-
-  `Extractor.columns` describes the outputs: columns [batch] or
-  [batch, n], scores in float32. With a span head n is n_best_size, and one
-  more with version_2_with_negative; with a B/I/O head it is the largest
-  span_count of the batch, and at least 1. Padding is "", 0 and False.
+  A served answer is the extractor's. `Extractor.columns` describes the outputs:
+  columns [batch] or [batch, n], scores in float32. With a span head n is
+  n_best_size, and one more with version_2_with_negative; with a B/I/O head it
+  is the largest span_count of the batch, and at least 1. Padding is "", 0 and
+  False.
   """
 
   def __init__(self, extractor, steps=None, on_windows=None):
@@ -42,23 +40,29 @@ class ServedModel(tf.Module):
 
     @tf.function(input_signature=[_STRINGS, _STRINGS], autograph=False)
     def answer(question, context):
+      question, context = _checked(question=question, context=context)
       most = tf.constant(graph.steps.max_windows_per_step)
-      columns = graph.columns(question, context, most, answer_blank=False)
+      columns = graph.columns(question, context, most)
       return served_columns(outputs, columns, context, num_entries)
 
     @tf.function(input_signature=[_ROWS] * 3, autograph=False)
     def logits(input_ids, input_mask, segment_ids):
-      values = graph.encode(input_ids, input_mask, segment_ids)
+      rows = _checked(
+        input_ids=input_ids, input_mask=input_mask, segment_ids=segment_ids
+      )
+      values = graph.encode(*rows)
       return dict(zip(logit_names, values, strict=True))
 
     @tf.function(input_signature=[_STRINGS], autograph=False)
     def answer_examples(examples):
       feature = tf.io.FixedLenFeature([], tf.string)
       features = {"question": feature, "context": feature}
+      (examples,) = _checked(examples=examples)
       return answer(**tf.io.parse_example(examples, features))
 
     @tf.function(input_signature=[_STRINGS], autograph=False)
     def classify(inputs):
+      (inputs,) = _checked(inputs=inputs)
       classes, scores = served_classes(answer_examples(inputs))
       # The names that TensorFlow Serving's classification service looks for.
       return {"classes": classes, "scores": scores}
@@ -72,6 +76,25 @@ class ServedModel(tf.Module):
       EXAMPLES: answer_examples,
       CLASSIFY: classify,
     }
+
+
+def _checked(**inputs):
+  """The inputs, once their ranks are checked, which no server does."""
+  checks = []
+  for name, values in inputs.items():
+    axes = ["batch", "seq_length"][: values.shape.rank]
+    # As text, such as "3 1": what is computed of a number of axes is replaced
+    # by that of the signature before the graph runs.
+    sizes = tf.strings.as_string(tf.shape(values))
+    sizes = tf.strings.reduce_join(sizes, separator=" ")
+    checks.append(
+      tf.debugging.Assert(
+        tf.strings.regex_full_match(sizes, " ".join(["[0-9]+"] * len(axes))),
+        [f"{name} must have the shape [{', '.join(axes)}]. Received:", sizes],
+      )
+    )
+  with tf.control_dependencies(checks):
+    return [tf.identity(values) for values in inputs.values()]
 
 
 def write_saved_model(served, vocabulary, directory):

@@ -43,9 +43,9 @@ def verify(
   Texts, offsets, counts and truth values must be equal. Scores, probabilities
   and null odds may differ by the tolerance, relative for those above 1: the
   null odds of a B/I/O head are a sum over a whole passage, and float32 holds
-  some 7 digits. `batches` are lists of `SquadExample`, whose questions have a
-  WordPiece, and `expected_rows` the `AnswerColumns.expected_row` of each;
-  `python` is the interpreter of the process.
+  some 7 digits. `batches` are lists of `SquadExample`, and `expected_rows` the
+  `AnswerColumns.expected_row` of each; `python` is the interpreter of the
+  process.
 
   ValueError if an answer differs, or the graph has an op that TensorFlow
   Serving lacks; ChildProcessError if the SavedModel cannot be asked.

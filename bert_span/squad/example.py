@@ -90,9 +90,12 @@ def _check_spans(qas_id, name, spans):
 def question_pairs(question, context):
   """Returns [(question, passage)] of two texts or of two lists.
 
-  Raises ValueError, with the index in a list, for what is not a str.
+  A single passage serves a list of questions. Raises ValueError, with the index
+  in a list, for what is not a str.
   """
   has_lists = is_list(question)
+  if has_lists and isinstance(context, str):
+    context = [context] * len(question)
   if has_lists != is_list(context):
     raise ValueError(
       "question and context must both be strings or both be lists. "

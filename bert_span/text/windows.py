@@ -35,7 +35,8 @@ class PlacedWindows(NamedTuple):
   """Which tokens each window of a batch contains."""
 
   question_ids: tf.RaggedTensor  # int32 [batch, question tokens]
-  is_cut: tf.Tensor  # bool [batch], whether max_query_length cut the question
+  # bool [batch], whether max_query_length cut a question that is read.
+  is_cut: tf.Tensor
   context: Tokens  # of the passages
   columns: dict[str, tf.Tensor]  # those of `SlidingWindows.call` [windows]
 
@@ -108,6 +109,8 @@ class SlidingWindows(keras.layers.Layer):
         token_char_starts, token_char_ends: int32 [windows, seq_length],
           half-open offsets into the passage; -1 for other tokens.
         is_max_context: bool [windows, seq_length].
+        question_truncated: bool [windows], whether max_query_length cut the
+          question.
     """
     return self.all_tables(self.place(question_ids, context))
 
@@ -117,6 +120,7 @@ class SlidingWindows(keras.layers.Layer):
     # room = max_seq_length - question tokens - special tokens (3, RoBERTa 4)
     # and step = min(room, doc_stride).
     is_cut = question_ids.row_lengths() > self.options.max_query_length
+    is_cut &= context.ids.row_lengths() > 0
     question_ids = question_ids[:, : self.options.max_query_length]
     question_lengths = tf.cast(question_ids.row_lengths(), tf.int32)
     context_lengths = tf.cast(context.ids.row_lengths(), tf.int32)
@@ -188,6 +192,7 @@ class SlidingWindows(keras.layers.Layer):
       "token_char_starts": of_context(placed.context.char_starts, -1),
       "token_char_ends": of_context(placed.context.char_ends, -1),
       "is_max_context": in_context & is_max_context,
+      "question_truncated": tf.gather(placed.is_cut, windows["example_index"]),
     }
 
   def get_config(self):

@@ -36,6 +36,8 @@ _MILL = (
 )
 _QUESTIONS = ("Who built the mill?", "WER war Étienne ΑΣ, 日本\u3000?")
 # No lone surrogates, which not every JSON reader accepts.
+# Without a character, without a token, and longer than max_query_length.
+_ODD_QUESTIONS = ("", " \t\u200b", 20 * _QUESTIONS[0])
 _CONTEXTS = (
   *("", " \t\r\n", _MILL, 3 * (_MILL + " "), 40 * (_MILL + "\n")),
   # Accents: composed, apart, stacked, after white space, after a joiner.
@@ -60,12 +62,15 @@ _CONTEXTS = (
 
 
 def vector_examples():
-  """The 100 questions of test vectors: edge cases, and half of the sample."""
+  """The 108 questions of test vectors: edge cases, and half of the sample."""
+  long = 40 * (_MILL + "\n")
+  pairs = [
+    *itertools.product(_CONTEXTS, _QUESTIONS),
+    *itertools.product((_MILL, long), _ODD_QUESTIONS),
+  ]
   edge_cases = [
     SquadExample(f"edge {i}", question, context)
-    for i, (context, question) in enumerate(
-      itertools.product(_CONTEXTS, _QUESTIONS)
-    )
+    for i, (context, question) in enumerate(pairs)
   ]
   return [*edge_cases, *sample_examples()[::2]]
 
@@ -86,6 +91,7 @@ def write_port_vectors(tflite_path, examples, path):
     (prediction,) = extractor.decode(batch)
     num_windows = len(batch.windows["example_index"])
     answer = answer_of(prediction)._asdict()
+    del answer["question_truncated"]  # Runners do not report it.
     entries = extractor.columns.entries  # "n_best" or "spans"
     answer[entries] = [e._asdict() for e in getattr(prediction, entries)]
     vector = {

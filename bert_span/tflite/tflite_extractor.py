@@ -15,6 +15,7 @@ from bert_span.answers.window_logits import (
 )
 from bert_span.data.window_batches import TEXT_SPECS, window_batches
 from bert_span.extractors.extractor import extractor_class
+from bert_span.keras_backend import check_not_forked
 from bert_span.options.fields import options_from_json
 from bert_span.text.options import WindowOptions
 from bert_span.text.windows import LENGTH_MULTIPLE
@@ -55,6 +56,7 @@ class TFLiteSpanExtractor:
   def __init__(
     self, path, window_options=None, decoder_options=None, num_threads=None
   ):
+    check_not_forked()
     config = tflite_file.read_span_config(path)
     content = tflite_file.check_unchanged(path, config)
     kind = extractor_class(config["head"], path)

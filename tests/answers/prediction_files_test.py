@@ -40,6 +40,7 @@ def predictions():
   end = tf.constant([[2.0, -9, -9, -9, 5, -9, -9]])
   contexts = tf.constant(["Al \ufffdb saw.", ""])
   outputs = SpanDecoder(_OPTIONS)(contexts, windows, start, end)
+  outputs["question_truncated"] = tf.constant([False, False])
   return predictions_lib.predictions_of(_EXAMPLES, outputs)
 
 

@@ -83,7 +83,8 @@ _NOTHING = Prediction(
 def test_rows_are_lines_or_columns_whatever_they_hold(tmp_path):
   row = SPAN_COLUMNS.answer_row(SquadExample("z", "", "Al \ud800b."), _FOUND)
   place = {"char_start": 3, "char_end": 5, "score": 9.0, "probability": 0.75}
-  assert row == {"id": "z", "answer": "\ud800b", **place, "null_odds": -6.0}
+  place |= {"null_odds": -6.0, "question_truncated": False}
+  assert row == {"id": "z", "answer": "\ud800b", **place}
   nothing = SPAN_COLUMNS.answer_row(SquadExample("a", "", ""), _NOTHING, 2)
   assert list(nothing.values())[1:4] == ["", None, None]
   (entry,) = nothing["n_best"]

@@ -2,6 +2,7 @@ import concurrent.futures
 import contextlib
 import email.utils
 import json
+import multiprocessing
 import os
 import socket
 import time
@@ -107,6 +108,21 @@ def test_an_idle_connection_that_the_server_closed_costs_no_attempt(server):
   client.answer("Who?", "Ada")
   time.sleep(0.3)
   assert client.answer("Who?", "Bea").text == "Bea"
+  assert server.connections == 2
+
+
+def test_a_forked_process_opens_a_connection_of_its_own(server):
+  """Else it might read the reply that its parent waits for."""
+  client = client_of(server)
+  assert client.answer("Who?", "Ada").text == "Ada"
+  process = multiprocessing.get_context("fork").Process(
+    target=client.answer, args=("Who?", "Bea")
+  )
+  process.start()
+  process.join(60)
+  assert process.exitcode == 0
+  assert (len(server.requests), server.connections) == (2, 2)
+  assert client.answer("Who?", "Cleo").text == "Cleo"
   assert server.connections == 2
 
 

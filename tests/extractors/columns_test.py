@@ -34,6 +34,7 @@ def test_an_n_best_list_is_cut_and_no_answer_has_no_place():
     **best,
     "is_answerable": True,
     "n_best_count": 3,
+    "question_truncated": False,
     "n_best_score": [6.0, 2.0, 1.0],
     "n_best_probability": [0.7, 0.2, 0.1],
   }

@@ -20,7 +20,7 @@ def test_columns_hold_the_answers_and_what_is_wrong_with_a_row():
     np.array([QUESTION, None, QUESTION], object),
     np.array([CONTEXT, CONTEXT, "It fell."], object),
   )
-  assert [f"{name} " in ANSWER_TYPE for name in columns] == [True] * 6
+  assert [f"{name} " in ANSWER_TYPE for name in columns] == [True] * 7
   expected = shared_extractor().answer([QUESTION] * 2, [CONTEXT, "It fell."])
   for row, answer in zip((0, 2), expected, strict=True):
     assert columns["answer"][row] == answer.text

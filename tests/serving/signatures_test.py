@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 import tensorflow as tf
-from exported_model import ask, check_columns, served_model
+from exported_model import ask, check_columns, exported_model, served_model
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
@@ -16,6 +16,7 @@ from bert_span.answers.decoding.options import StepOptions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.serving.assets_extra import text_example
 from bert_span.serving.signatures import ServedModel, byte_offsets
+from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import load_vocabulary
@@ -52,22 +53,70 @@ def test_mixed_lengths_are_answered_as_by_the_extractor(kind):
   assert columns["span_score"].shape == (7, max(counts))
 
 
-def test_nothing_asked_or_nothing_to_read_is_no_answer_with_score_0(kind):
-  server, _ = served_model(kind)
-  questions = ["", "  \u200b", QUESTION, QUESTION, "\x00", QUESTION]
-  contexts = [CONTEXT, CONTEXT, "", "\u3000\n", "", CONTEXT]
-  columns = ask(server, questions, contexts)
-  assert columns["is_answerable"].tolist() == [False] * 5 + [True]
+def test_nothing_to_read_is_no_answer_with_score_0(kind):
+  server, extractor = served_model(kind)
+  questions, contexts = [QUESTION, QUESTION, "\x00"], ["", "\u3000\n", ""]
+  columns, _ = _check_equal(server, extractor, questions, contexts)
   for name, value in (
     *(("answer", b""), ("probability", 1.0), ("null_odds", NO_SPAN_NULL_ODDS)),
-    *((name, 0) for name in ("score", *_PLACES)),
+    *((name, 0) for name in ("score", "is_answerable", *_PLACES)),
   ):
-    assert columns[name][:5].tolist() == [value] * 5
+    assert columns[name].tolist() == [value] * 3
   # "no answer" is an n-best entry.
   count, none = (
     ("n_best_count", 1) if kind == SpanExtractor else ("span_count", 0)
   )
-  assert columns[count][:5].tolist() == [none] * 5
+  assert columns[count].tolist() == [none] * 3
+
+
+def test_nothing_asked_is_answered_from_the_passage_alone(kind):
+  """As by run_squad and every other runner."""
+  server, extractor = served_model(kind)
+  questions = ["", "  \u200b", "\x00", "", QUESTION]
+  contexts = [CONTEXT, CONTEXT, CONTEXT, CONTEXT * 5, CONTEXT]
+  columns, _ = _check_equal(server, extractor, questions, contexts)
+  assert columns["answer"][0] == columns["answer"][1] == columns["answer"][2]
+  assert (columns["null_odds"] < NO_SPAN_NULL_ODDS).all()
+
+
+def test_a_question_that_is_cut_is_marked_and_an_empty_passage_reads_none(kind):
+  server, extractor = served_model(kind)
+  questions = ["who " * 8, "who " * 9, "who " * 9]
+  contexts = [CONTEXT, CONTEXT * 3, " "]
+  columns, predictions = _check_equal(server, extractor, questions, contexts)
+  answers = extractor.answer(questions, contexts)
+  assert columns["question_truncated"].tolist() == [False, True, False]
+  for found in (predictions, answers):
+    is_cut = [each.question_truncated for each in found]
+    assert is_cut == [False, True, False]
+  (windows,) = extractor.window_logits(
+    list(map(SquadExample, "abc", questions, contexts))
+  )
+  decoded = [p.question_truncated for p in extractor.decode(windows)]
+  assert decoded == [False, True, False]
+
+
+@pytest.mark.parametrize(
+  ("signature", "inputs", "message"),
+  [
+    (
+      *("serving_default", {"question": [["q"]], "context": [["c"]]}),
+      r"question .*\[batch\].*1 1",
+    ),
+    ("serving_default", {"question": "q", "context": "c"}, r"question .*\[\]"),
+    ("serving_default", {"question": ["q"], "context": [["c"]]}, "context .*"),
+    ("examples", {"examples": [["e"]]}, "examples .*1 1"),
+    ("classify", {"inputs": "e"}, r"inputs .*\[\]"),
+  ],
+)
+def test_inputs_of_another_rank_are_named_with_their_shape(
+  signature, inputs, message
+):
+  directory, _ = exported_model(SpanExtractor)
+  model = tf.saved_model.load(directory)
+  tensors = {name: tf.constant(values) for name, values in inputs.items()}
+  with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+    model.signatures[signature](**tensors)
 
 
 def test_a_batch_of_zero_has_columns_of_zero_rows(kind):
@@ -89,7 +138,7 @@ def test_bytes_that_are_no_utf8_count_as_one_character_each(kind):
 
 def test_examples_and_classify_answer_as_serving_default(kind):
   server, _ = served_model(kind)
-  pairs = [(QUESTION, CONTEXT), ("", CONTEXT), ("Who?", "É " + CONTEXT)]
+  pairs = [(QUESTION, CONTEXT), ("Who?", ""), ("Who?", "É " + CONTEXT)]
   serialized = tf.constant(
     [text_example(*pair).SerializeToString() for pair in pairs]
   )

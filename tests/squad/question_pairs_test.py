@@ -12,13 +12,14 @@ def test_two_texts_or_two_lists_are_pairs(form):
   assert question_pairs("q", "c") == [("q", "c")]
   pairs = question_pairs(form(["q", "r"]), form(["c", "d"]))
   assert pairs == [("q", "c"), ("r", "d")]
+  assert question_pairs(form(["q", "r"]), "c") == [("q", "c"), ("r", "c")]
 
 
 @pytest.mark.parametrize(
   ("question", "context", "name"),
   [
     ("q", ["c"], "question and context"),
-    (["q"], "c", "question and context"),
+    (["q"], b"c", "question and context"),
     (["q", "r"], ["c"], "2 and 1"),
     (None, None, "question"),
     ("q", 7, "context"),

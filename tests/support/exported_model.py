@@ -34,9 +34,9 @@ def exported_model(kind):
 
 
 def few_samples():
-  """Seven of the questions on which exports are compared."""
+  """Ten of the questions on which exports are compared."""
   examples = sample_examples()
-  return [*examples[:4], *examples[-3:]]
+  return [*examples[:4], *examples[-6:]]
 
 
 def ask_here(command, input, **options):

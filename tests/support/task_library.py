@@ -64,7 +64,7 @@ def main(argv):
 
 
 def _examples(preprocessor):
-  """Questions on ASCII passages of one window."""
+  """Questions on ASCII passages of one window, neither empty nor cut."""
   from bert_span.data.window_batches import example_arrays
   from bert_span.serving.export import sample_examples
 
@@ -73,6 +73,8 @@ def _examples(preprocessor):
     for example in sample_examples()
     if (example.context + example.question).isascii()
     and example.context.strip()
+    and example.question
+    and not preprocessor.is_cut([example.question])[0]
   ]
   texts = example_arrays(chosen)
   windows = preprocessor.windows(texts)["example_index"].numpy()

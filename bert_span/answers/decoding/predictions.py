@@ -39,6 +39,9 @@ class Answer(NamedTuple):
   score: float
   probability: float
   null_odds: float  # the score of "no answer" less that of the best span
+  # Whether the end of the question was not read: it is longer than
+  # max_query_length. False for an empty passage, of which nothing is read.
+  question_truncated: bool = False
 
   @property
   def is_answerable(self):
@@ -74,13 +77,14 @@ class Prediction:
   n_best: tuple[NBestEntry | FoundSpan, ...]
   # In order of position, () for "no answer"; at most one of a span head.
   spans: tuple[FoundSpan, ...]
+  question_truncated: bool = False
 
 
 def answer_of(prediction, entry=None):
   """The `Answer` of a prediction, or of one of its entries."""
   entry = entry or prediction
   values = (getattr(entry, name) for name in FoundSpan._fields)
-  return Answer(*values, prediction.null_odds)
+  return Answer(*values, prediction.null_odds, prediction.question_truncated)
 
 
 def answer(predictions, options, question, context, n_best=1):
@@ -130,37 +134,41 @@ BIO_PREDICTION_COLUMNS = _columns("span", FoundSpan)
 
 
 def predictions_of(examples, outputs):
-  """The list of `Prediction` of a batch, from its PREDICTION_COLUMNS."""
+  """The list of `Prediction` of a batch.
+
+  `outputs` has its PREDICTION_COLUMNS and question_truncated.
+  """
   predictions = []
-  for row in _rows(examples, outputs, PREDICTION_COLUMNS, NBestEntry):
+  for *row, is_cut in _rows(examples, outputs, PREDICTION_COLUMNS, NBestEntry):
     _, *answer, _, _ = row
     spans = (FoundSpan(*answer),) if answer[0] else ()
-    predictions.append(Prediction(*row, spans))
+    predictions.append(Prediction(*row, spans, is_cut))
   return predictions
 
 
 def bio_predictions_of(examples, outputs):
   """As `predictions_of`, from BIO_PREDICTION_COLUMNS."""
   predictions = []
-  for *best, spans in _rows(
+  for *best, spans, is_cut in _rows(
     examples, outputs, BIO_PREDICTION_COLUMNS, FoundSpan
   ):
     n_best = tuple(sorted(spans, key=lambda span: -span.score))
-    predictions.append(Prediction(*best, n_best, spans))
+    predictions.append(Prediction(*best, n_best, spans, is_cut))
   return predictions
 
 
 def _rows(examples, outputs, columns, entry_type):
   """Yields the fields of each example's prediction."""
-  lists = [np.asarray(outputs[name]).tolist() for name in columns]
-  for example, *row in zip(examples, *lists, strict=True):
+  names = (*columns, "question_truncated")
+  lists = [np.asarray(outputs[name]).tolist() for name in names]
+  for example, *row, is_cut in zip(examples, *lists, strict=True):
     answer, table, count = row[: len(_ANSWER)], row[len(_ANSWER) : -1], row[-1]
     entries = [
       entry_type(example.context[entry[0] : entry[1]], *entry)
       for entry in zip(*table, strict=True)
     ]
     text = example.context[answer[0] : answer[1]]
-    yield example.qas_id, text, *answer, tuple(entries[:count])
+    yield example.qas_id, text, *answer, tuple(entries[:count]), is_cut
 
 
 def as_original_without_span(predictions, version_2_with_negative):
