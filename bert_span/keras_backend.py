@@ -62,21 +62,12 @@ def check_not_forked():
 
 
 def _note_fork():
+  """Notes, in the child, whether TensorFlow had its threads in the parent."""
   global _is_broken_fork
-  tensorflow = sys.modules.get("tensorflow")
-  _is_broken_fork |= tensorflow is not None and _is_in_use(tensorflow)
-
-
-def _is_in_use(tensorflow):
-  """Whether TensorFlow has its threads: their number can be set before only."""
-  threads = tensorflow.config.threading
-  number = threads.get_inter_op_parallelism_threads()
-  try:
-    threads.set_inter_op_parallelism_threads(number + 1)
-  except RuntimeError:
-    return True
-  threads.set_inter_op_parallelism_threads(number)
-  return False
+  eager = sys.modules.get("tensorflow.python.eager.context")
+  # No public name says so without starting the threads or the devices.
+  context = eager and eager.context_safe()
+  _is_broken_fork |= context is not None and context._context_handle is not None
 
 
 os.register_at_fork(after_in_child=_note_fork)

@@ -11,10 +11,14 @@ import dataclasses
 import functools
 import os
 import re
+from collections import abc
 
 from bert_span.answers.decoding.options import DecoderOptions
+from bert_span.data.window_batches import text_tensor
 from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.options.messages import shortened
 from bert_span.squad.example import SquadExample, question_pairs
+from bert_span.storage.log import log_line
 from bert_span.text.options import NUM_SPECIAL_TOKENS, WindowOptions
 
 # Letters and digits; each Chinese character is a word of its own.
@@ -24,9 +28,34 @@ _SIZES = (
   ("max_seq_len", "max_seq_length"),
   ("max_question_len", "max_query_length"),
 )
+# The settings that are whole numbers, and the least of each.
+_LEAST = {
+  **dict.fromkeys(("top_k", "max_answer_len", "batch_size"), 1),
+  **dict.fromkeys(("max_seq_len", "max_question_len"), 1),
+  "doc_stride": 0,
+}
+_SWITCHES = ("handle_impossible_answer", "align_to_words")
+# Arguments of transformers that no answer depends on here.
+_UNUSED = (
+  *("device", "device_map", "framework", "torch_dtype", "dtype", "num_workers"),
+  *("use_fast", "padding", "truncation", "low_cpu_mem_usage", "modelcard"),
+  *("feature_extractor", "image_processor", "processor", "trust_remote_code"),
+  *("token", "use_auth_token", "local_files_only", "binary_output"),
+)
+# A question is given this room in WordPieces, or a multiple of it, where
+# max_question_len leaves none for doc_stride: each step is another graph.
+_QUESTION_ROOM = 16
 
 
-def pipeline(task="question-answering", model="minilm_squad", **settings):
+def pipeline(
+  task="question-answering",
+  model="minilm_squad",
+  config=None,
+  tokenizer=None,
+  revision=None,
+  model_kwargs=None,
+  **settings,
+):
   """Makes a `QuestionAnsweringPipeline`.
 
   Args:
@@ -34,18 +63,33 @@ def pipeline(task="question-answering", model="minilm_squad", **settings):
     model: what `SpanExtractor.from_preset` takes, or a `SpanExtractor`; or the
       name of a Hugging Face model, such as "deepset/tinyroberta-squad2", that
       is in the local cache. Nothing is downloaded.
-    **settings: arguments of its calls that become their defaults.
+    config, tokenizer: None, or those of the model, by the same name.
+    revision: of a Hugging Face model in the local cache.
+    model_kwargs: dict of further settings.
+    **settings: arguments of its calls that become their defaults; and those of
+      transformers that no answer depends on, such as device, framework and
+      torch_dtype, which are named in the log and not used.
 
   Raises:
-    ValueError: the task is another one, or there is no such model.
+    ValueError: the task is another one, there is no such model, it has another
+      head, or an argument is wrong or unknown.
   """
   if task != "question-answering":
     raise ValueError(
       f"bert_span has the task 'question-answering' only. Received: {task!r}."
     )
+  settings = _checked_settings({**settings, **(model_kwargs or {})})
+  _check_is_of_model("config", config, model)
+  _check_is_of_model("tokenizer", tokenizer, model)
   if not isinstance(model, SpanExtractor):
+    if not isinstance(model, (str, os.PathLike)):
+      raise ValueError(
+        "model must be a directory, a name or a SpanExtractor. Received: "
+        f"{type(model).__name__}."
+      )
     sizes = {new: settings[old] for old, new in _SIZES if old in settings}
-    model = SpanExtractor.from_preset(_cached_folder(os.fspath(model)), **sizes)
+    folder = _cached_folder(os.fspath(model), revision)
+    model = SpanExtractor.from_preset(folder, **sizes)
   return QuestionAnsweringPipeline(model, **settings)
 
 
@@ -60,22 +104,42 @@ class QuestionAnsweringPipeline:
   - With handle_impossible_answer the model's null threshold decides, 0 if it
     has none, by the scores over all windows.
   - Windows share doc_stride tokens at least, not exactly.
+  - A question is cut at max_question_len, which is named in the log, once.
+    transformers' fast tokenizers do not cut it.
   """
 
   def __init__(self, extractor, **settings):
+    if extractor.head_name != SpanExtractor.head_name:
+      raise ValueError(
+        f"The pipeline needs a model with a {SpanExtractor.head_name} head. "
+        f"Received: one with a {extractor.head_name} head; ask it by its own "
+        "class, from_preset(...).answers(question, context)."
+      )
     self.extractor = extractor
-    self._settings = settings
+    self._logged = set()
+    self._settings = self._used(settings)
     # With the settings of one call: their graph is traced once.
     self._with_options = functools.lru_cache(4)(self._with_options)
 
-  def __call__(self, *inputs, question=None, context=None, **settings):
+  def __call__(
+    self,
+    *inputs,
+    question=None,
+    context=None,
+    data=None,
+    X=None,
+    **settings,
+  ):
     """Answers questions.
 
     Args:
-      *inputs: dicts or a list of dicts of question and context, or two str.
+      *inputs: rows, or one list, iterator or dataset of rows, or two str. A row
+        is a dict of question and context, or a `SquadExample`, also that of
+        transformers; a dict of lists is several rows.
       question, context: str, or lists of str; one passage serves several
         questions.
-      top_k: answers for a question at most.
+      data, X: as one of the inputs.
+      top_k: answers for a question at most; topk is the same.
       doc_stride: tokens that two windows share at least.
       max_answer_len: tokens of the longest answer.
       max_seq_len: tokens of a window.
@@ -83,20 +147,43 @@ class QuestionAnsweringPipeline:
       handle_impossible_answer: whether "" can be an answer.
       align_to_words: widen answers to whole words.
       batch_size: windows that are read at once.
-      padding: accepted for transformers' sake; no answer depends on it.
+      **settings: the arguments above, see `pipeline`; None takes the default.
 
     Returns:
       A dict of score, start, end (characters of the passage, half-open) and
-      answer; with top_k above 1 a list of them. Of several questions a list of
-      these.
+      answer; with top_k above 1 a list of them. Of several questions, and of an
+      iterator or a dataset, a list of these.
 
     Raises:
       ValueError: an input or a setting is wrong.
     """
-    settings = {**self._settings, **settings}
-    pairs = _pairs(inputs, question, context)
+    settings = {**self._settings, **self._used(settings)}
+    for rows in (data, X):
+      inputs = inputs if rows is None else (*inputs, rows)
+    pairs, is_list = _pairs(inputs, question, context)
     results = self._answers(pairs, **settings)
-    return results[0] if len(results) == 1 else results
+    return results[0] if len(results) == 1 and not is_list else results
+
+  @staticmethod
+  def create_sample(question, context):
+    """A `SquadExample`, or of lists a list of them, as transformers' method."""
+    pairs = question_pairs(question, context)
+    examples = [SquadExample(str(i), *pair) for i, pair in enumerate(pairs)]
+    return examples[0] if isinstance(question, str) else examples
+
+  def _used(self, settings):
+    """The settings that count, checked; the others are named once."""
+    settings = _checked_settings(settings)
+    unused = [name for name in settings if name in _UNUSED]
+    self._log_once(
+      unused, f"Not used, as no answer depends on it: {', '.join(unused)}"
+    )
+    return {n: value for n, value in settings.items() if n not in unused}
+
+  def _log_once(self, names, line):
+    if not self._logged.issuperset(names):
+      log_line(line)
+    self._logged.update(names)
 
   def _answers(
     self,
@@ -109,17 +196,14 @@ class QuestionAnsweringPipeline:
     handle_impossible_answer=False,
     align_to_words=True,
     batch_size=None,
-    padding=None,
   ):
-    if top_k < 1:
-      raise ValueError(f"top_k must be at least 1. Received: {top_k}.")
     longest = self.extractor.backbone.max_sequence_length
     max_seq_len = max_seq_len or min(longest, 384)
     if doc_stride is None:
       doc_stride = min(max_seq_len // 2, 128)
-    # From the start of one window to that of the next.
-    step = max_seq_len - max_question_len - NUM_SPECIAL_TOKENS - doc_stride
-    windows = WindowOptions(max_seq_len, max(step, 1), max_question_len)
+    questions = [question for question, _ in pairs]
+    step = self._step(questions, doc_stride, max_seq_len, max_question_len)
+    windows = WindowOptions(max_seq_len, step, max_question_len)
     saved = self.extractor.decoder_options
     decoder = DecoderOptions(
       n_best_size=max(saved.n_best_size, 2 * top_k + 10),
@@ -134,9 +218,40 @@ class QuestionAnsweringPipeline:
     results = []
     predictions = extractor.predictions(examples, batch_size)
     for example, found in zip(examples, predictions, strict=True):
+      if found.question_truncated:
+        self._log_once(
+          ["max_question_len"],
+          f"The question {shortened(example.question)} has more tokens than "
+          f"max_question_len={max_question_len}: the rest of it is not read.",
+        )
       answers = _merged(found, example.context, align_to_words)[:top_k]
       results.append(answers[0] if len(answers) == 1 else answers)
     return results
+
+  def _step(self, questions, doc_stride, max_seq_len, max_question_len):
+    """Tokens from the start of one window to that of the next."""
+    preprocessor = self.extractor.preprocessor
+    separators = preprocessor.sliding_windows.num_separators
+    room = max_seq_len - (NUM_SPECIAL_TOKENS - 1 + separators)
+    if room <= max_question_len:
+      raise ValueError(
+        f"max_seq_len ({max_seq_len}) leaves no room for the passage after "
+        f"max_question_len ({max_question_len}). Change one of them."
+      )
+    step = room - max_question_len - doc_stride
+    if step < 1 and questions:
+      tokens = preprocessor.tokenizer(text_tensor(questions)).ids
+      longest = int(max(tokens.row_lengths().numpy()))
+      longest = -(-longest // _QUESTION_ROOM) * _QUESTION_ROOM
+      room -= min(longest, max_question_len)
+      step = room - doc_stride
+    if step < 1:
+      raise ValueError(
+        f"doc_stride must be less than {room}, the tokens of the passage in a "
+        f"window of max_seq_len={max_seq_len} with these questions. Received: "
+        f"{doc_stride}."
+      )
+    return step
 
   def _with_options(self, windows, decoder):
     """The extractor with other options; weights are shared."""
@@ -148,29 +263,99 @@ class QuestionAnsweringPipeline:
     )
 
 
+def _checked_settings(settings):
+  """Settings without those that are None; ValueError for a wrong one."""
+  settings = {n: value for n, value in settings.items() if value is not None}
+  if "topk" in settings:
+    settings.setdefault("top_k", settings["topk"])
+    del settings["topk"]
+  for name, value in settings.items():
+    if name in _LEAST:
+      is_valid = type(value) is int and value >= _LEAST[name]
+      rule = f"a whole number of at least {_LEAST[name]}"
+    elif name in _SWITCHES:
+      is_valid, rule = isinstance(value, bool), "True or False"
+    elif name not in _UNUSED:
+      raise ValueError(
+        f"The pipeline has no argument {name}. It has "
+        f"{', '.join((*_LEAST, *_SWITCHES))}, and takes without using them "
+        f"{', '.join(_UNUSED)}."
+      )
+    else:
+      continue
+    if not is_valid:
+      raise ValueError(f"{name} must be {rule}. Received: {value!r}.")
+  return settings
+
+
+def _check_is_of_model(argument, value, model):
+  """Raises ValueError for a tokenizer or config that may be another model's."""
+  if value is None:
+    return
+  # A pair of a name and {"use_fast": ..}, or an object of transformers.
+  name = value[0] if isinstance(value, tuple) else value
+  name = getattr(name, "name_or_path", name)
+  paths = [x for x in (name, model) if isinstance(x, (str, os.PathLike))]
+  if len(paths) < 2 or len({*map(os.path.abspath, paths)}) > 1:
+    raise ValueError(
+      f"{argument} must be that of the model, by the same name. Received: "
+      f"{shortened(value)}. Leave it out, or put its files into the directory "
+      "of the model."
+    )
+
+
 def _pairs(inputs, question, context):
-  """Pairs of question and passage, of the arguments of a call."""
-  if inputs:
-    if all(isinstance(each, str) for each in inputs) and len(inputs) == 2:
-      inputs = [dict(zip(("question", "context"), inputs, strict=True))]
-    elif len(inputs) == 1 and not isinstance(inputs[0], dict):
-      inputs = inputs[0]
-    for i, each in enumerate(inputs):
-      if not isinstance(each, dict) or not {"question", "context"} <= {*each}:
-        raise ValueError(
-          f"input {i} must be a dict with question and context. Received: "
-          f"{each!r:.80}."
-        )
-    question = [each["question"] for each in inputs]
-    context = [each["context"] for each in inputs]
-  elif isinstance(context, str) and not isinstance(question, str):
-    context = [context] * len(question or ())
-  pairs = list(question_pairs(question, context))
+  """Pairs of question and passage, and whether the result must be a list."""
+  if inputs and not (question is None and context is None):
+    raise ValueError("Give question and context by name, or other inputs.")
+  if not inputs:
+    inputs = [{"question": question, "context": context}]
+  elif len(inputs) == 2 and all(isinstance(each, str) for each in inputs):
+    inputs = [{"question": inputs[0], "context": inputs[1]}]
+  is_list = False
+  if len(inputs) == 1 and not _is_row(inputs[0]):
+    (inputs,) = inputs
+    if isinstance(inputs, str) or not isinstance(inputs, abc.Iterable):
+      raise ValueError(
+        "The input must be a dict with question and context, a SquadExample, "
+        f"or several of them. Received: {shortened(inputs)}."
+      )
+    is_list = not isinstance(inputs, (list, tuple))
+  pairs = []
+  for i, row in enumerate(inputs):
+    texts = _texts_of(row)
+    if texts is None:
+      raise ValueError(
+        f"input {i} must be a dict with question and context, or a "
+        f"SquadExample. Received: {shortened(row)}."
+      )
+    is_list |= any(isinstance(each, abc.Iterator) for each in texts)
+    try:
+      pairs += question_pairs(
+        *(list(x) if isinstance(x, abc.Iterator) else x for x in texts)
+      )
+    except ValueError as error:
+      raise ValueError(f"input {i}: {error}") from error
   for i, pair in enumerate(pairs):
     for name, text in zip(("question", "context"), pair, strict=True):
       if not text:
         raise ValueError(f"The {name} of input {i} cannot be empty.")
-  return pairs
+  return pairs, is_list
+
+
+def _is_row(row):
+  return isinstance(row, abc.Mapping) or _texts_of(row) is not None
+
+
+def _texts_of(row):
+  """Question and context of a row, str or several; None if it lacks one."""
+  if isinstance(row, abc.Mapping):
+    names = ("question", "context")
+    return tuple(row[n] for n in names) if {*names} <= {*row} else None
+  for names in (("question", "context"), ("question_text", "context_text")):
+    if all(hasattr(row, name) for name in names):
+      return tuple(getattr(row, name) for name in names)
+  return None
 
 
 def _merged(prediction, text, align_to_words):
@@ -199,14 +384,16 @@ def _widened(text, start, end):
   return start, end
 
 
-def _cached_folder(model):
+def _cached_folder(model, revision=None):
   """The folder of a model's name in the cache of Hugging Face, or the name."""
   if os.path.isdir(model) or not re.fullmatch(r"[\w.-]+/[\w.-]+", model):
     return model
   import huggingface_hub  # Half a second, for such names only.
 
   try:
-    return huggingface_hub.snapshot_download(model, local_files_only=True)
+    return huggingface_hub.snapshot_download(
+      model, revision=revision, local_files_only=True
+    )
   except OSError as error:
     raise ValueError(
       f"There is no directory {model!r}, and no model of that name in the "

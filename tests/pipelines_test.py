@@ -1,17 +1,22 @@
 """The pipeline of transformers 4, over our extractor."""
 
+import collections
 import json
 import os
 import subprocess
+import types
 
 import pytest
+import tensorflow as tf
 from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
 
 from bert_span import pipelines
 from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.pipelines import pipeline
 from bert_span.presets.huggingface import save_huggingface
+from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions
 
@@ -35,6 +40,117 @@ def test_the_call_takes_what_transformers_took(qa):
   expected = shared_extractor().answer(QUESTION, CONTEXT)
   words = qa(question=QUESTION, context=CONTEXT, align_to_words=False)
   assert (words["start"], words["end"]) == expected[1:3]
+
+
+def test_rows_of_every_form_are_answered(qa):
+  one = qa(question=QUESTION, context=CONTEXT)
+  row = {"question": QUESTION, "context": CONTEXT, "id": 7}
+  theirs = types.SimpleNamespace(question_text=QUESTION, context_text=CONTEXT)
+  example = SquadExample("1", QUESTION, CONTEXT)
+  for single in (example, theirs, types.MappingProxyType(row)):
+    assert qa(single) == qa(data=[single]) == qa(X=single) == one
+  assert qa(qa.create_sample(QUESTION, CONTEXT)) == one
+  lists = {"question": [QUESTION] * 2, "context": [CONTEXT] * 2}
+  for several in (
+    [example, theirs],
+    lists,
+    [lists],
+    {**lists, "context": CONTEXT},
+    {name: iter(texts) for name, texts in lists.items()},
+    (dict(row) for _ in range(2)),
+    map(dict, [row, row]),
+    collections.deque([row, example]),
+    qa.create_sample(**lists),
+  ):
+    assert qa(several) == [one, one], type(several)
+  assert qa(question=iter([QUESTION] * 2), context=CONTEXT) == [one, one]
+  # What is read once gives a list, whatever its length, as in transformers.
+  assert qa(iter([row])) == qa(question=iter([QUESTION]), context=CONTEXT)
+  assert qa(iter([row])) == [one]
+  assert qa(iter([])) == qa([]) == []
+
+
+def test_a_data_frame_is_several_rows(qa):
+  pandas = pytest.importorskip("pandas")
+  lists = {"question": [QUESTION] * 2, "context": [CONTEXT] * 2}
+  assert qa(pandas.DataFrame(lists)) == [qa(QUESTION, CONTEXT)] * 2
+
+
+def test_a_dataset_of_tensors_is_refused_by_their_type(qa):
+  rows = {"question": [QUESTION], "context": [CONTEXT]}
+  with pytest.raises(ValueError, match=r"input 0: question .*tf\.Tensor"):
+    qa(tf.data.Dataset.from_tensor_slices(rows))
+
+
+def test_arguments_that_no_answer_depends_on_are_named_once(capsys):
+  model = str(shared_model())
+  qa = pipeline(
+    *("question-answering", model, model),
+    tokenizer=(model, {"use_fast": False}),
+    device=-1,
+    framework="pt",
+    torch_dtype="auto",
+    model_kwargs={"low_cpu_mem_usage": True},
+    **_SIZES,
+  )
+  one = qa(QUESTION, CONTEXT)
+  assert qa(QUESTION, CONTEXT, num_workers=0, top_k=None, batch_size=2) == one
+  assert qa(QUESTION, CONTEXT, num_workers=0, topk=2)[0] == one
+  lines = [x for x in capsys.readouterr().err.splitlines() if "Not used" in x]
+  assert len(lines) == 2
+  for name in ("device", "framework", "torch_dtype", "low_cpu_mem_usage"):
+    assert name in lines[0]
+  assert "num_workers" in lines[1]
+
+
+@pytest.mark.parametrize(
+  ("settings", "message"),
+  [
+    ({"tokenizer": "other"}, "tokenizer.*other"),
+    ({"config": types.SimpleNamespace(name_or_path="other")}, "config"),
+    ({"model_kwargs": {"cache_dir": "x"}}, "cache_dir"),
+    ({"topk": "3"}, "top_k.*'3'"),
+    ({"max_answer_len": 0}, "max_answer_len.*0"),
+    ({"max_question_len": 7.5}, "max_question_len"),
+    ({"handle_impossible_answer": 1}, "handle_impossible_answer"),
+    ({"align_to_words": "no"}, "align_to_words"),
+    ({"batch_size": True}, "batch_size"),
+    ({"max_answer_length": 9}, "max_answer_length.*max_answer_len,"),
+  ],
+)
+def test_arguments_that_answers_depend_on_are_checked(settings, message):
+  with pytest.raises(ValueError, match=message):
+    pipeline(model=str(shared_model()), **settings)
+
+
+def test_another_head_or_class_of_model_is_refused_by_name():
+  with pytest.raises(ValueError, match=r"span head.* bio head"):
+    pipeline(model=str(shared_model(kind=BioExtractor)))
+  with pytest.raises(ValueError, match="SimpleNamespace"):
+    pipeline(model=types.SimpleNamespace())
+  with pytest.raises(ValueError, match="tokenizer"):
+    pipeline(model=shared_extractor(), tokenizer="minilm_squad")
+
+
+def test_a_question_that_is_cut_is_named_once(qa, capsys):
+  long, short = "who " * 9, "who " * 8
+  qa(short, CONTEXT)
+  assert "max_question_len" not in capsys.readouterr().err
+  qa([{"question": long, "context": CONTEXT}] * 2)
+  assert capsys.readouterr().err.count("max_question_len=8") == 1
+
+
+def test_windows_never_move_by_one_token_for_want_of_room(qa):
+  """32 tokens less 8 of the question, 3 special ones and 21 shared ones."""
+  for shared, step in ((20, 1), (13, 8), (0, 21)):
+    assert qa._step(["?"], shared, 32, 8) == step
+  with pytest.raises(ValueError, match=r"doc_stride must be less than 21.*21"):
+    qa(QUESTION, CONTEXT, doc_stride=21)
+  # Of a short question more room is left, as in transformers.
+  assert qa._step(["who " * 5], 64, 128, 64) == 128 - 3 - 16 - 64
+  assert qa._step(["who ", "who " * 50], 60, 128, 64) == 1
+  with pytest.raises(ValueError, match=r"max_seq_len \(11\)"):
+    qa(QUESTION, CONTEXT, max_seq_len=11)
 
 
 def test_the_best_answers_come_first_and_their_sum_is_at_most_one(qa):
@@ -77,6 +193,10 @@ def test_no_answer_is_given_only_if_it_may_be():
     ({"question": "", "context": "a"}, "question of input 0 cannot be empty"),
     ({"question": ["a", "b"], "context": ["a"]}, "same length"),
     ({"question": None, "context": "a"}, r"str"),
+    ({"data": {"question": "a"}}, r"input 0 must be a dict"),
+    ({"data": "a", "context": "b"}, "by name"),
+    ({"data": "abc"}, "'abc'"),
+    ({"X": 7}, "7"),
     ({"question": "a", "context": "a", "top_k": 0}, "top_k"),
   ],
 )

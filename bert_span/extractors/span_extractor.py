@@ -79,7 +79,7 @@ class SpanExtractor(Extractor):
 
     Args:
       question: str.
-      contexts: list of str.
+      contexts: list of str; a str is one passage.
       top_k: read only so many passages, those that BM25 finds (extra
         "search"); None reads all.
       index: `PassageIndex` of the contexts, for several questions.
@@ -87,9 +87,11 @@ class SpanExtractor(Extractor):
     Returns:
       List of `PassageAnswer`, best first, of the passages that have one.
     """
+    if isinstance(contexts, str):
+      contexts = [contexts]
     if not is_list(contexts):
       raise ValueError(
-        "contexts must be a list of str; `answer` reads one passage. Received: "
+        "contexts must be a str or a list of str. Received: "
         f"{type(contexts).__name__}."
       )
     pairs = question_pairs([question] * len(contexts), contexts)

@@ -35,9 +35,9 @@ _MILL = (
   "down."
 )
 _QUESTIONS = ("Who built the mill?", "WER war Étienne ΑΣ, 日本\u3000?")
-# No lone surrogates, which not every JSON reader accepts.
 # Without a character, without a token, and longer than max_query_length.
 _ODD_QUESTIONS = ("", " \t\u200b", 20 * _QUESTIONS[0])
+# No lone surrogates, which not every JSON reader accepts.
 _CONTEXTS = (
   *("", " \t\r\n", _MILL, 3 * (_MILL + " "), 40 * (_MILL + "\n")),
   # Accents: composed, apart, stacked, after white space, after a joiner.
@@ -91,7 +91,6 @@ def write_port_vectors(tflite_path, examples, path):
     (prediction,) = extractor.decode(batch)
     num_windows = len(batch.windows["example_index"])
     answer = answer_of(prediction)._asdict()
-    del answer["question_truncated"]  # Runners do not report it.
     entries = extractor.columns.entries  # "n_best" or "spans"
     answer[entries] = [e._asdict() for e in getattr(prediction, entries)]
     vector = {

@@ -70,6 +70,7 @@ async function askFile(question, context) {
     isAnswerable: answer.isAnswerable,
     probability: answer.answer.probability,
     nullOdds: answer.nullOdds,
+    questionTruncated: answer.questionTruncated,
     spans: [answer.answer],
     entries: answer.nBest,
     areSpans: false,

@@ -27,6 +27,8 @@ import {makeWindows} from "./windows.js";
  * @property {boolean} isAnswerable
  * @property {Span} answer
  * @property {number} nullOdds score of "no answer" less the best span's.
+ * @property {boolean} questionTruncated whether max_query_length cut a question
+ *     that was read.
  * @property {Span[]} nBest best first.
  * @property {{charStart: number, charEnd: number, start: number,
  *     end: number}[]} windows what each window held of the passage, counted as
@@ -86,9 +88,9 @@ export class SpanExtractor {
     const units = unitOffsets(context);
     const slice = (start, end) => context.slice(units[start], units[end]);
     const {clsId, sepId} = this.tokenizer;
+    const questionIds = this.tokenizer.tokenize(question).ids;
     const windows = makeWindows(
-      this.tokenizer.tokenize(question).ids, tokens.ids, this.config.window,
-      clsId, sepId);
+      questionIds, tokens.ids, this.config.window, clsId, sepId);
     const decoder = new SpanDecoder(this.config.decoder, (start, end) =>
       slice(tokens.starts[start], tokens.ends[end]));
     for (const [number, window] of windows.entries()) {
@@ -117,6 +119,8 @@ export class SpanExtractor {
       isAnswerable,
       answer: spanOf(answer),
       nullOdds,
+      questionTruncated: windows.length > 0 &&
+        questionIds.length > this.config.window.max_query_length,
       nBest: nBest.map(spanOf),
       windows: windows.map(({first, length}) => {
         const charStart = tokens.starts[first];

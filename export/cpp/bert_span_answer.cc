@@ -26,14 +26,18 @@ constexpr char kUsage[] =
     "  --gpu       run the model on the GPU, if it can run all of it\n"
     "  --npu       run the model on the NPU, if it can run all of it\n";
 
-// A span in a line, without characters that command a terminal.
-void PrintSpan(const char* indent, const bert_span_span& span) {
-  std::string text(span.text, span.text_size);
+// A text in a line, without characters that command a terminal.
+std::string OneLine(std::string text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const bool is_c1 = byte == 0xC2 && (text[i + 1] & 0xE0) == 0x80;
     if (byte < 0x20 || byte == 0x7F || is_c1) text.replace(i, 1 + is_c1, " ");
   }
+  return text;
+}
+
+void PrintSpan(const char* indent, const bert_span_span& span) {
+  const std::string text = OneLine({span.text, span.text_size});
   if (text.empty()) {
     std::printf("%sNo answer  (probability %.4f)\n", indent, span.probability);
   } else {
@@ -114,6 +118,11 @@ int main(int argc, char** argv) {
     if (!answer) {
       std::cerr << bert_span_error() << "\n";
       return false;
+    }
+    if (answer->question_truncated) {
+      std::cerr << "bert_span: the end of this question, longer than "
+                   "max_query_length, was not read: "
+                << OneLine(question) << "\n";
     }
     bert_span_answer shown = *answer;
     if (n_best > 0 || !is_json) {

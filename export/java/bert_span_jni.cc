@@ -89,7 +89,9 @@ METHOD(jdoubleArray, ask)(JNIEnv* env, jclass, jlong handle,
                bert_span_free_answer);
     if (answer == nullptr) return nullptr;
     std::vector<jdouble> values = {static_cast<jdouble>(answer->is_answerable),
-                                   answer->null_odds};
+                                   answer->null_odds,
+                                   static_cast<jdouble>(
+                                       answer->question_truncated)};
     const auto add = [&values](const bert_span_span& span) {
       values.insert(values.end(), {static_cast<jdouble>(span.utf16_start),
                                    static_cast<jdouble>(span.utf16_end),

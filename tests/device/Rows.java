@@ -106,7 +106,8 @@ final class Rows {
 
   private static String json(SpanExtractor.Answer answer, String context) {
     StringBuilder json = new StringBuilder("{\"is_answerable\": ").append(answer.isAnswerable);
-    json.append(", \"null_odds\": ").append(answer.nullOdds).append(", ");
+    json.append(", \"null_odds\": ").append(answer.nullOdds);
+    json.append(", \"question_truncated\": ").append(answer.questionTruncated).append(", ");
     add(json, answer.best, context);
     json.append(", \"n_best\": [");
     String separator = "{";

@@ -242,6 +242,10 @@ def test_the_program_prints_lines_for_people(answer):
     assert given == [first, *(f"  {line}" for line in listed)]
     whole = answer(path, question, "--json").stdout
     assert len(json.loads(whole)["n_best"]) > 3
+  cut = answer(path, 9 * QUESTION, "--json")
+  assert json.loads(cut.stdout)["question_truncated"]
+  assert f"max_query_length, was not read: {QUESTION}" in cut.stderr
+  assert "max_query_length" not in limited.stderr
   # Nothing in a passage commands the terminal.
   passage = CONTEXT.replace(" ", "\n\x1b[31m\x9b1m ")
   printed = answer(path, QUESTION, "--n_best=9", passage=passage).stdout

@@ -135,6 +135,12 @@ def test_answers_are_ordered_by_their_margin_over_no_answer():
   assert margins == sorted(margins, reverse=True)
   (first,) = extractor.answer_over(QUESTION, _TEXTS, top_k=1)
   assert first == next(item for item in found if item.passage == 1)
+  assert extractor.answer_over(QUESTION, _TEXTS[1]) == [
+    first._replace(passage=0)
+  ]
+  for wrong in (None, b"text", iter(_TEXTS)):
+    with pytest.raises(ValueError, match=r"contexts .*" + type(wrong).__name__):
+      extractor.answer_over(QUESTION, wrong)
 
 
 def test_a_passage_ends_with_the_paragraph_that_is_long_enough():

@@ -52,14 +52,18 @@ def test_answers_are_those_of_the_model(file):
   extractor = opened_tflite(**file)
   assert extractor.decoder_options == model.decoder_options
   assert extractor.window_options == model.window_options
-  # One that is cut, of some words and of none, and those of an empty passage.
-  questions = ["who " * 9, "", "\u200b", QUESTION, QUESTION, "who " * 9]
-  expected = model.answers(questions, _PASSAGES)
-  given = extractor.answers(questions, _PASSAGES)
+  # Also one that is cut, and one without a token.
+  odd = ["who " * 9, "", "\u200b", QUESTION, QUESTION, "who " * 9]
+  questions = [QUESTION] * len(_PASSAGES) + odd
+  passages = 2 * _PASSAGES
+  expected = model.answers(questions, passages)
+  given = extractor.answers(questions, passages)
   assert any(expected)
   if not isinstance(model, BioExtractor):
-    expected += model.answer(questions, _PASSAGES, n_best=4)
-    given += extractor.answer(questions, _PASSAGES, n_best=4)
+    expected += model.answer(questions, passages, n_best=4)
+    given += extractor.answer(questions, passages, n_best=4)
+    is_cut = [found[0].question_truncated for found in given[-len(passages) :]]
+    assert [i for i, cut in enumerate(is_cut) if cut] == [6]
   for wanted, answers in zip(expected, given, strict=True):
     assert [a[:3] for a in answers] == [w[:3] for w in wanted]
     for answer, expected_answer in zip(answers, wanted, strict=True):

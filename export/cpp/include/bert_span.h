@@ -77,6 +77,7 @@ typedef struct bert_span_answer {
   bert_span_span best;
   const bert_span_span* n_best;
   size_t n_best_size;
+  int question_truncated; /* max_query_length cut a question that was read. */
 } bert_span_answer;
 
 /* Reads a file. Options may be NULL. */

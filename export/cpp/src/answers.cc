@@ -55,6 +55,7 @@ std::unique_ptr<Answer> Answers::Ask(std::string_view question,
   const Characters characters = Decode(context);
   const Tokens tokens = tokenizer_->Tokenize(characters.codes);
   std::vector<int32_t> question_ids = Tokenize(question).ids;
+  const bool is_cut = question_ids.size() > file_.max_query_length();
   question_ids.resize(std::min(question_ids.size(), file_.max_query_length()));
   const Windows windows(*tokenizer_, std::move(question_ids), tokens,
                         file_.max_seq_length(), file_.doc_stride());
@@ -93,6 +94,7 @@ std::unique_ptr<Answer> Answers::Ask(std::string_view question,
   };
   answer->is_answerable = decision.is_answerable;
   answer->null_odds = decision.null_odds;
+  answer->question_truncated = is_cut && windows.count() > 0;
   answer->best = span_of(decision.best);
   for (const Candidate& entry : decision.n_best) {
     answer->spans.push_back(span_of(entry));

@@ -51,7 +51,9 @@ void WriteJson(std::ostream& json, const bert_span_answer& answer) {
   json << "{\"is_answerable\": " << (answer.is_answerable ? "true" : "false")
        << ", ";
   WriteSpan(json, answer.best);
-  json << ", \"null_odds\": " << answer.null_odds << ", \"n_best\": [";
+  json << ", \"null_odds\": " << answer.null_odds
+       << ", \"question_truncated\": "
+       << (answer.question_truncated ? "true" : "false") << ", \"n_best\": [";
   for (size_t i = 0; i < answer.n_best_size; ++i) {
     json << (i > 0 ? ", {" : "{");
     WriteSpan(json, answer.n_best[i]);

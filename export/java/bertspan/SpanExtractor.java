@@ -53,15 +53,18 @@ public final class SpanExtractor implements AutoCloseable {
     public final boolean isAnswerable;
     /** The score of "no answer" less that of the best span. */
     public final double nullOdds;
+    /** Whether max_query_length cut a question that was read. */
+    public final boolean questionTruncated;
     public final Span best;
     public final List<Span> nBest;
 
     private Answer(double[] values) {
       isAnswerable = values[0] != 0;
       nullOdds = values[1];
-      best = new Span(values, 2);
+      questionTruncated = values[2] != 0;
+      best = new Span(values, 3);
       List<Span> spans = new ArrayList<>();
-      for (int at = 8; at < values.length; at += 6) spans.add(new Span(values, at));
+      for (int at = 9; at < values.length; at += 6) spans.add(new Span(values, at));
       nBest = Collections.unmodifiableList(spans);
     }
   }
