@@ -74,16 +74,8 @@ def test_files_of_windows_give_the_same_vocabulary(tmp_path):
 
 def test_tokens_that_no_line_holds_keep_their_rows(tmp_path):
   # transformers gives two equal lines of a vocab.txt the id of the last.
-  names = [
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    *"abcdefghij",
-    " a",
-    "b\n",
-    "c d",
-    "\ud800",
-  ]
+  names = ["[UNK]", "[CLS]", "[SEP]", *"abcdefghij"]
+  names += [" a", "b\n", "c d", "\ud800", ""]
   ids = {token: i + (i > 3) for i, token in enumerate(names)}
   path = tmp_path / "tokenizer.json"
   path.write_text(json.dumps(tokenizer_json("WordPiece", vocab=ids)))
