@@ -239,7 +239,9 @@ class QuestionAnsweringPipeline:
         f"max_question_len ({max_question_len}). Change one of them."
       )
     step = room - max_question_len - doc_stride
-    if step < 1 and questions:
+    # A short step makes many windows: it may be due to room that no question
+    # needs.
+    if 4 * step < room - max_question_len and questions:
       tokens = preprocessor.tokenizer(text_tensor(questions)).ids
       longest = int(max(tokens.row_lengths().numpy()))
       longest = -(-longest // _QUESTION_ROOM) * _QUESTION_ROOM
