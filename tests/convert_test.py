@@ -1,6 +1,7 @@
 """bert_span.convert and its job: every architecture, to and fro."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -34,6 +35,14 @@ def test_a_converted_model_computes_the_same(architecture, tmp_path, capsys):
   theirs = converted(INPUTS)
   for name, logits in extractor(INPUTS).items():
     np.testing.assert_allclose(theirs[name], logits, atol=1e-5)
+
+
+@pytest.mark.parametrize("to", ["bert_span", "huggingface"])
+def test_a_model_card_goes_with_its_model(tmp_path, to):
+  model = shutil.copytree(shared_model(), tmp_path / "model")
+  (model / "README.md").write_text("license: mit")
+  convert(str(model), str(tmp_path / "new"), to)
+  assert (tmp_path / "new" / "README.md").read_text() == "license: mit"
 
 
 def test_what_transformers_cannot_read_is_refused(tmp_path):
