@@ -269,10 +269,10 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
     family = PIECE_FAMILIES[vocabulary.family]
     values |= family.special_tokens
     write_bytes(os.path.join(directory, family.file_name), vocabulary.proto)
-    as_json = json_of_sentence_pieces(vocabulary)
-    if as_json:
-      path = os.path.join(directory, "tokenizer.json")
-      write_json_atomically(path, as_json)
+    write_json_atomically(
+      os.path.join(directory, "tokenizer.json"),
+      json_of_sentence_pieces(vocabulary),
+    )
   elif kind == BYTE_PAIRS:
     ids = {token: i for i, token in enumerate(vocabulary.tokens)}
     write_json_atomically(os.path.join(directory, "vocab.json"), ids)

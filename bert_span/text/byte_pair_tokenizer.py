@@ -26,14 +26,17 @@ from bert_span.text.sentencepiece_model import (
   UNKNOWN,
   ModelProto,
 )
-from bert_span.text.tokenizer import Tokenizer, character_ends, ragged_tokens
+from bert_span.text.tokenizer import (
+  WHITE_SPACE,
+  Tokenizer,
+  character_ends,
+  ragged_tokens,
+)
 from bert_span.text.vocabulary import BytePairs
 
-# Unicode's White_Space, which is more than RE2's \s.
-_SPACE = r"\t-\r\x{85}\p{Z}"
 _WORD = (
   r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+"
-  rf"| ?[^{_SPACE}\p{{L}}\p{{N}}]+|[{_SPACE}]+"
+  rf"| ?[^{WHITE_SPACE}\p{{L}}\p{{N}}]+|[{WHITE_SPACE}]+"
 )
 # Ends a word; no byte of UTF-8, so neither a text nor a class contains it.
 _END = b"\xff"
@@ -145,7 +148,7 @@ def _with_ends(texts):
   RE2 lacks GPT-2's look-ahead \s+(?!\S) for this, so white space before a word
   is ended before its last character first.
   """
-  before_last = rf"([{_SPACE}])([{_SPACE}][^{_SPACE}])"
+  before_last = rf"([{WHITE_SPACE}])([{WHITE_SPACE}][^{WHITE_SPACE}])"
   texts = tf.strings.regex_replace(texts, before_last, rb"\1%b\2" % _END)
   return tf.strings.regex_replace(texts, _WORD, rb"\0" + _END)
 
@@ -163,7 +166,8 @@ def _ranks(vocabulary, merges):
   ranks = dict.fromkeys(_BYTES, -1)
   for rank, merge in enumerate(merges):
     ranks.setdefault(merge.replace(" ", ""), rank)
-  missing = sorted(ranks.keys() - set(vocabulary), key=ranks.get)
+  possible = [token for token in vocabulary if _BYTES.keys() >= {*token}]
+  missing = sorted(ranks.keys() - {*possible}, key=ranks.get)
   if missing:
     raise ValueError(
       f"The vocabulary of {len(vocabulary)} tokens lacks {len(missing)} bytes "

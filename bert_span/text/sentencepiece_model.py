@@ -19,7 +19,11 @@ from google.protobuf import (
   message_factory,
 )
 
-from bert_span.text.tokenizer_keys import flat_values
+from bert_span.text.tokenizer_keys import (
+  UNIGRAM_STEPS,
+  check_json,
+  flat_values,
+)
 
 # Types of a piece, and of a model.
 NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
@@ -211,8 +215,13 @@ def sentence_pieces_of_json(values, family, source):
       if kind == UNKNOWN:
         model.trainer_spec.unk_id = len(model.pieces)
       model.pieces.add(piece=token, score=score, type=kind)
-    charsmap = flat_values(values)["normalizer.precompiled_charsmap"]
-    charsmap = base64.b64decode(charsmap, validate=True)
+    flat = flat_values(values)
+    name = flat["normalizer.type"]
+    if name in UNIGRAM_STEPS:
+      model.normalizer_spec.name, charsmap = name, b""
+    else:
+      charsmap = flat["normalizer.precompiled_charsmap"]
+      charsmap = base64.b64decode(charsmap, validate=True)
   except (ValueError, KeyError, TypeError) as error:
     raise ValueError(
       f"{source}: vocab or precompiled_charsmap are not those of a Unigram "
@@ -235,16 +244,21 @@ def _of_bytes(model, vocab):
 
 
 def json_of_sentence_pieces(vocabulary):
-  """The values of a tokenizer.json of `SentencePieces`; None without charsmap.
+  """The values of a tokenizer.json of `SentencePieces`.
 
-  transformers reads it where it cannot read the model's file, which needs the
-  sentencepiece package and its protobuf.
+  transformers reads it rather than the model's file.
+
+  Raises:
+    ValueError: its tokens cannot be those of the model.
   """
   family = PIECE_FAMILIES[vocabulary.family]
   model, tokens = parse_model(vocabulary.proto), vocabulary.tokens
   charsmap = model.normalizer_spec.precompiled_charsmap
-  if not charsmap:
-    return None
+  normalizers = UNIGRAM_STEPS[steps_of(model) or "Replace Replace"]
+  if charsmap:
+    charsmap = base64.b64encode(charsmap).decode()
+    step = {"type": "Precompiled", "precompiled_charsmap": charsmap}
+    normalizers = [step, *normalizers]
   pieces = model.pieces[len(family.replaced) :]
   scores = [0.0] * len(family.first) + [each.score for each in pieces]
   scores += [0.0] * (len(tokens) - len(scores))  # the mask
@@ -267,7 +281,7 @@ def json_of_sentence_pieces(vocabulary):
     "replacement": BLANK,
     "prepend_scheme": "always",
   }
-  return {
+  values = {
     "version": "1.0",
     "truncation": None,
     "padding": None,
@@ -275,14 +289,8 @@ def json_of_sentence_pieces(vocabulary):
       {"id": ids[token], "content": token, **flags, "special": True}
       for token in sorted(special, key=ids.get)
     ],
-    "normalizer": {
-      "type": "Precompiled",
-      "precompiled_charsmap": base64.b64encode(charsmap).decode(),
-    },
-    "pre_tokenizer": {
-      "type": "Sequence",
-      "pretokenizers": [{"type": "WhitespaceSplit"}, blanks],
-    },
+    "normalizer": {"type": "Sequence", "normalizers": normalizers},
+    "pre_tokenizer": blanks,
     "post_processor": {
       "type": "TemplateProcessing",
       "single": single,
@@ -300,6 +308,53 @@ def json_of_sentence_pieces(vocabulary):
       "byte_fallback": model.trainer_spec.byte_fallback,
     },
   }
+  _check_same_tokens(values, vocabulary)
+  return values
+
+
+def _check_same_tokens(values, vocabulary):
+  """Raises ValueError if a tokenizer.json has lost what gives its tokens."""
+  source = "The tokenizer.json of these SentencePieces"
+  check_json(values, source)
+  family = PIECE_FAMILIES[vocabulary.family]
+  read = sentence_pieces_of_json(values, vocabulary.family, source)
+  found, kept = (
+    _what_gives_tokens(parse_model(each.proto), family)
+    for each in (vocabulary, read)
+  )
+  lost = [name for name, value in found.items() if kept[name] != value]
+  if any(BLANK in each.lstrip(BLANK) for each in vocabulary.tokens):
+    lost.append("pieces of several words")
+  if lost:
+    raise ValueError(
+      f"A tokenizer.json cannot have {', '.join(lost)} of these SentencePieces "
+      "as they are, so transformers would find other tokens. Use the model "
+      "here, or train one with a Unigram model of SentencePiece's defaults."
+    )
+
+
+def _what_gives_tokens(model, family):
+  """The values of a `ModelProto` on which its tokens depend, by name."""
+  spec, trainer = model.normalizer_spec, model.trainer_spec
+  pieces = [
+    (each.piece, each.type, each.score if each.type == NORMAL else 0.0)
+    for each in model.pieces
+  ]
+  if pieces[-1][0] == family.mask:
+    del pieces[-1]
+  return {
+    "the model_type": trainer.model_type,
+    "byte_fallback": trainer.byte_fallback,
+    "add_dummy_prefix": spec.add_dummy_prefix,
+    "remove_extra_whitespaces": spec.remove_extra_whitespaces,
+    "the pieces": pieces,
+  }
+
+
+def steps_of(model):
+  """The name of the `UNIGRAM_STEPS` before a model that is not its own."""
+  name = model.normalizer_spec.name
+  return name if name in [*UNIGRAM_STEPS][1:] else None
 
 
 def parse_model(proto, source="the vocabulary"):

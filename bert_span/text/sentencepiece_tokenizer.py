@@ -21,8 +21,18 @@ from bert_span.text.sentencepiece_model import (
   PIECE_FAMILIES,
   SentencePieces,
   parse_model,
+  steps_of,
 )
-from bert_span.text.tokenizer import Tokenizer, character_ends, ragged_tokens
+from bert_span.text.tokenizer import (
+  WHITE_SPACE,
+  Tokenizer,
+  character_ends,
+  ragged_tokens,
+)
+
+# What NFC can join with the character before: marks, vowels and final
+# consonants of Hangul.
+_JOINED = r"[\p{M}\x{1161}-\x{1175}\x{11a8}-\x{11c2}]"
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -76,24 +86,43 @@ class SentencePieceTokenizer(Tokenizer):
     self._begins_blank = np.array([piece[:1] == BLANK for piece in pieces])
     self._is_blank = np.array([not piece.strip(BLANK) for piece in pieces])
     self._is_byte = np.array([each.type == BYTE for each in model.pieces])
+    self._steps = steps_of(model)
+    if self._steps:
+      # They leave one blank between words, and none at the ends.
+      model.normalizer_spec.remove_extra_whitespaces = False
+      proto = model.SerializeToString()
     # A SavedModel with these ops must track it.
     self.resource = tf_text.SentencepieceTokenizer(proto)
 
   def call(self, texts):
     """Returns the `Tokens` of texts, string [batch], UTF-8."""
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
-    pieces, starts, ends = self.resource.tokenize_with_offsets(texts)
-    rows, pieces = pieces.value_rowids(), pieces.values  # [tokens]
     characters = tf.strings.unicode_decode(texts, "UTF-8")
     after = character_ends(characters.values)
+    if self._steps:
+      normalized, unit_ends = _normalized(characters, self._steps)
+      after = tf.cumsum(tf.cast(tf.strings.length(normalized), tf.int64))
+      texts = tf.strings.unsorted_segment_join(
+        normalized, characters.value_rowids(), characters.nrows()
+      )
+    pieces, starts, ends = self.resource.tokenize_with_offsets(texts)
+    rows, pieces = pieces.value_rowids(), pieces.values  # [tokens]
     first = tf.gather(characters.row_starts(), rows)  # of each token's text
     first_bytes = tf.gather(tf.concat([[0], after], 0), first)
 
-    def to_characters(byte_offsets):
-      offsets = tf.cast(byte_offsets.values, tf.int64) + first_bytes
-      return tf.searchsorted(after, offsets, "right", tf.int64)
-
-    starts, ends = to_characters(starts), to_characters(ends)
+    byte_starts, byte_ends = (
+      tf.cast(offsets.values, tf.int64) + first_bytes
+      for offsets in (starts, ends)
+    )
+    starts = tf.searchsorted(after, byte_starts, "right", tf.int64)
+    if self._steps:
+      last = tf.searchsorted(after, byte_ends, "left", tf.int64)
+      ends = tf.gather(tf.concat([unit_ends, [0]], 0), last)
+      ends = tf.where(byte_ends > byte_starts, ends, starts)
+      are_blank = tf.strings.regex_full_match(normalized, "[ \u2581]?")
+    else:
+      ends = tf.searchsorted(after, byte_ends, "right", tf.int64)
+      are_blank = self._are_blank(characters.values)
     if self._is_byte.any():
       # The op gives only the last byte of a character its end.
       character = tf.cumsum(tf.cast(starts[1:] != starts[:-1], tf.int32))
@@ -101,7 +130,7 @@ class SentencePieceTokenizer(Tokenizer):
       last = tf.gather(tf.math.segment_max(ends, character), character)
       ends = tf.where(tf.gather(self._is_byte, pieces), last, ends)
     # The character at each offset, or the first one after it that is no blank.
-    not_blank = tf.where(~self._are_blank(characters.values))[:, 0]
+    not_blank = tf.where(~are_blank)[:, 0]
     not_blank = tf.concat([not_blank, characters.row_splits[-1:]], 0)
     after_blanks = tf.gather(not_blank, tf.searchsorted(not_blank, starts))
     begins_blank = tf.gather(self._begins_blank, pieces)
@@ -125,3 +154,63 @@ class SentencePieceTokenizer(Tokenizer):
     config = super().get_config() | self.full_vocabulary._asdict()
     del config["vocabulary"]
     return config
+
+
+def _normalized(characters, steps):
+  """What characters become by `UNIGRAM_STEPS`, before a blank is put first.
+
+  Args:
+    characters: int32 ragged [batch, characters], code points.
+    steps: "Strip Replace" or "Replace NFC Strip".
+
+  Returns:
+    String [characters], the first of what NFC joins has all of it; and int64
+    [characters], where what a character is joined to ends.
+  """
+  codes, rows = characters.values, characters.value_rowids()
+  size = tf.size(codes, tf.int64)
+  distinct, index = tf.unique(codes)
+  distinct = tf.strings.unicode_encode(distinct[:, tf.newaxis], "UTF-8")
+
+  def match(pattern):  # bool [characters]
+    return tf.gather(tf.strings.regex_full_match(distinct, pattern), index)
+
+  has_nfc = "NFC" in steps
+  is_space = match(f"[{WHITE_SPACE}]")
+  squeezed = is_space if has_nfc else codes == ord(" ")
+  same = rows[1:] == rows[:-1]
+  no = tf.constant([False])
+  follows = tf.concat([no, squeezed[:-1] & same], 0)[:size]
+  precedes = tf.concat([squeezed[1:] & same, no], 0)[:size]
+  is_run = squeezed & (follows | precedes)
+  is_one = is_run | match(r"[\n\r\t]") if has_nfc else is_run
+  normalized = tf.where(is_one, " ", tf.gather(distinct, index))
+  # Whether no character but white space is before, or after, in a text.
+  seen = tf.concat([[0], tf.cumsum(tf.cast(~is_space, tf.int32))], 0)
+  before, whole = (
+    tf.gather(tf.gather(seen, splits), rows)
+    for splits in (characters.row_starts(), characters.row_limits())
+  )
+  is_outer = seen[1:] == whole
+  if not has_nfc:
+    is_outer |= seen[1:] == before
+  is_dropped = (is_run & follows) | (is_space & is_outer)
+  # The blank that is put before a text is no second one.
+  kept = tf.cumsum(tf.cast(~is_dropped, tf.int32))
+  first = tf.gather(tf.concat([[0], kept], 0), characters.row_starts())
+  is_first = kept == tf.gather(first, rows) + 1
+  is_dropped |= is_first & ((normalized == " ") | (normalized == BLANK))
+  normalized = tf.where(is_dropped, "", normalized)
+  ends = tf.range(1, size + 1)
+  if has_nfc:
+    is_joined = match(_JOINED) & tf.concat([no, same], 0)[:size]
+    group = tf.cumsum(tf.cast(~is_joined, tf.int32)) - 1
+    num_groups = tf.reduce_sum(tf.cast(~is_joined, tf.int32))
+    joined = tf.strings.unsorted_segment_join(normalized, group, num_groups)
+    composed = tf_text.normalize_utf8(joined, "NFC")
+    is_changed = tf.gather(composed != joined, group)
+    composed = tf.where(is_joined, "", tf.gather(composed, group))
+    normalized = tf.where(is_changed, composed, normalized)
+    group_ends = tf.math.segment_max(ends, group)
+    ends = tf.where(is_changed, tf.gather(group_ends, group), ends)
+  return normalized, ends

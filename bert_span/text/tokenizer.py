@@ -25,6 +25,8 @@ _MAX_WORD_CHARACTERS = 200
 # As run_squad: U+0000, U+FFFD and the categories Cc and Cf are dropped, except
 # tab, newline and carriage return.
 _DROPPED = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}\x{fffd}\p{Cf}]"
+# Unicode's White_Space, which is more than RE2's \s.
+WHITE_SPACE = r"\t-\r\x{85}\p{Z}"
 # Text that is tokenized at once, which takes some 100 bytes a character.
 _PIECE_BYTES = 1 << 18
 
@@ -131,10 +133,10 @@ class WordPieceTokenizer(Tokenizer):
         max_bytes_per_word=4 * _MAX_WORD_CHARACTERS,
       )
     except RuntimeError as error:
-      # Only special tokens, or a token of over 256 bytes.
+      # Only special tokens, or a token with U+0000.
       raise ValueError(
-        f"The vocabulary of {len(vocabulary)} tokens cannot be used: {error} "
-        "Use the vocab.txt of a BERT model."
+        f"The vocabulary of {len(vocabulary)} tokens cannot be used: "
+        f"{error!s:.200} Use the vocab.txt of a BERT model."
       ) from error
 
   def call(self, texts):

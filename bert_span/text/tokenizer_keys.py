@@ -67,6 +67,28 @@ _UNIGRAM_CLASSES = {
 }
 _BERT_PAIR = "[CLS]:0 A:0 [SEP]:0 B:1 [SEP]:1"
 _ROBERTA_PAIR = "<s>:0 A:0 </s>:0 </s>:0 B:0 </s>:0"
+_NO_OUTER_BLANKS = {
+  "type": "Replace",
+  "pattern": {"Regex": r"\A +| +\z"},
+  "content": "",
+}
+_ONE_BLANK = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
+# Steps of a normalizer that has no map of characters, by the names of their
+# types. `SentencePieceTokenizer` computes them.
+UNIGRAM_STEPS = {
+  # SentencePiece's own.
+  "Replace Replace": [_NO_OUTER_BLANKS, _ONE_BLANK],
+  # DeBERTa's in transformers 4, and in transformers 5.
+  "Strip Replace": [
+    {"type": "Strip", "strip_left": True, "strip_right": True},
+    _ONE_BLANK,
+  ],
+  "Replace NFC Strip": [
+    {**_ONE_BLANK, "pattern": {"Regex": r"\s{2,}|[\n\r\t]"}},
+    {"type": "NFC"},
+    {"type": "Strip", "strip_left": False, "strip_right": True},
+  ],
+}
 # Keys of tokenizer.json, the names of nested objects joined by dots.
 JSON_VALUES = {
   "WordPiece": {
@@ -99,7 +121,8 @@ JSON_VALUES = {
     # Names of the steps; SentencePiece strips a text and joins its blanks.
     "normalizer.type": (
       *("Precompiled", "Precompiled Replace", "Strip Precompiled Replace"),
-      "Precompiled Strip Replace",
+      *("Precompiled Strip Replace", "Precompiled Replace Replace"),
+      *UNIGRAM_STEPS,
     ),
     "normalizer.pattern": (None, {"Regex": " {2,}"}),
     "normalizer.content": (None, " ", "\u2581"),
@@ -107,6 +130,7 @@ JSON_VALUES = {
     "pre_tokenizer.replacement": ("\u2581",),
     "pre_tokenizer.add_prefix_space": (None, True),
     "pre_tokenizer.prepend_scheme": (None, "always"),
+    "pre_tokenizer.split": (None, True),
     "model.unk_id": (3,),
     "model.byte_fallback": (None, False, True),
     "post_processor.pair": (_ROBERTA_PAIR, _BERT_PAIR),
@@ -200,7 +224,23 @@ def check_json(values, path):
     lower_case = _boolean(flat, "normalizer.lowercase", path)
     accents = (None, lower_case)
     accepted = {**accepted, "normalizer.strip_accents": accents}
+  steps = None
+  if kind == "Unigram":
+    name = str(flat.get("normalizer.type"))
+    own = {"Precompiled Replace Replace": UNIGRAM_STEPS["Replace Replace"]}
+    steps = {**UNIGRAM_STEPS, **own}.get(name)
+  if steps:
+    accepted = {**accepted, "pre_tokenizer.type": ("Metaspace",)}
+    for key in ("normalizer.pattern", "normalizer.content"):
+      del accepted[key]
   _check(flat, accepted, path)
+  if steps:
+    found = _items(values["normalizer"], "normalizers")[-len(steps) :]
+    if found != steps:
+      raise ValueError(
+        f"{path}: the steps of its normalizer must be {steps}; others give "
+        f"other tokens. Received: {found}. Use another model."
+      )
   check_added_tokens(values.get("added_tokens") or (), kind, path)
   return kind, lower_case
 
@@ -251,16 +291,20 @@ def flat_values(values):
   flat = {}
   lists = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
   for name in ("normalizer", "pre_tokenizer", "model", "post_processor"):
-    part = values.get(name)
-    items = part.get(lists.get(name)) if isinstance(part, dict) else None
-    items = [part] if not isinstance(items, list) else items
-    items = [item for item in items if isinstance(item, dict)]
+    items = _items(values.get(name), lists.get(name))
     for item in items:
       flat |= {f"{name}.{key}": value for key, value in item.items()}
     if len(items) > 1:
       flat[f"{name}.type"] = " ".join(str(item.get("type")) for item in items)
   flat["post_processor.pair"] = _pair(values.get("post_processor"))
   return flat
+
+
+def _items(part, name):
+  """The objects in a sequence, or the one that an object is."""
+  items = part.get(name) if isinstance(part, dict) else None
+  items = items if isinstance(items, list) else [part]
+  return [item for item in items if isinstance(item, dict)]
 
 
 def _pair(processor):

@@ -29,6 +29,9 @@ BYTE_PAIRS = "byte pairs"
 SENTENCE_PIECES = "SentencePieces"
 
 
+_MAX_TOKEN_BYTES = 256  # of a WordPiece without ##
+# A token that is read from a line as it was written.
+_LINE = re.compile(r"(?!\s)[^\n\ud800-\udfff]+(?<!\s)")
 # Names of SentencePiece models in directories of Hugging Face and KerasHub.
 PIECE_FILES = "sentencepiece.bpe.model", "spm.model", "spiece.model"
 _PIECE_ENDINGS = ".model", ".spm"
@@ -61,7 +64,7 @@ def load_vocabulary(path, architecture="bert"):
         "to the weights, a vocab.txt as --vocab_file."
       )
   if has_merges:
-    lines = read_text(merges).split("\n")
+    lines = [line.rstrip("\r") for line in read_text(merges).split("\n")]
     merges = [line for line in lines if line and line[:9] != "#version:"]
     return _byte_pairs(read_json_object(path), merges, path)
   if path.endswith(_PIECE_ENDINGS):
@@ -73,10 +76,14 @@ def load_vocabulary(path, architecture="bert"):
       return _byte_pairs_of_json(values, path)
     if kind == "Unigram":
       return sentence_pieces_of_json(values, architecture, path)
-    tokens = _by_id(values["model"].get("vocab"), path)
+    ids = _with_gaps_filled(values["model"].get("vocab"))
+    tokens = _by_id(ids, path)
+    # No text has a token that a line of vocab.txt cannot hold.
+    tokens = [t if _LINE.fullmatch(t) else "" for t in tokens]
   else:
     lines = read_text(path).rstrip("\n").split("\n")
-    tokens = _with_distinct_blanks([line.strip() for line in lines])
+    tokens = [line.strip() for line in lines]
+  tokens = _with_distinct_blanks(tokens)
   check_vocabulary(tokens, path)
   return tokens
 
@@ -109,6 +116,21 @@ def _byte_pairs_of_json(values, path):
       f"({error!r}). Use the file that belongs to the model."
     ) from error
   return _byte_pairs(ids, merges, path)
+
+
+def _with_gaps_filled(ids):
+  """A dict from token to id, with a name for each of the few ids without one.
+
+  transformers gives a token that vocab.txt has twice, such as a blank line,
+  the last of its ids.
+  """
+  if not isinstance(ids, dict) or not all(type(i) is int for i in ids.values()):
+    return ids  # refused
+  top = min(max(ids.values(), default=0), 2 * len(ids))
+  missing = {*range(top)} - {*ids.values()}
+  if 10 * len(missing) > len(ids):
+    return ids
+  return ids | {f"[blank {number}]": number for number in missing}
 
 
 def _byte_pairs(ids, merges, path):
@@ -155,6 +177,15 @@ def check_vocabulary(tokens, source="the vocabulary"):
     raise ValueError(
       f"{source} lacks {', '.join(missing)} among its {len(tokens)} tokens. "
       "It must be the vocab.txt of a BERT model, with one token a line."
+    )
+  # What tensorflow-text can look for.
+  sizes = [len(token.removeprefix("##").encode()) for token in tokens]
+  if max(sizes) > _MAX_TOKEN_BYTES:
+    longest = tokens[sizes.index(max(sizes))]
+    raise ValueError(
+      f"{source}: a token can have {_MAX_TOKEN_BYTES} bytes. Received one of "
+      f"{len(longest):,} characters: {longest:.20}... Use the vocab.txt of a "
+      "BERT model."
     )
   (token, count), *_ = collections.Counter(tokens).most_common(1)
   if count > 1:

@@ -17,7 +17,12 @@ from bert_span.presets import span_config
 from bert_span.storage.files import decode_utf8
 from bert_span.storage.json_fields import FieldErrors
 from bert_span.text.options import MAX_WINDOW
-from bert_span.text.sentencepiece_model import SentencePieces, sentence_pieces
+from bert_span.text.sentencepiece_model import (
+  SentencePieces,
+  parse_model,
+  sentence_pieces,
+  steps_of,
+)
 from bert_span.text.vocabulary import BytePairs, check_merges
 
 VOCABULARY_FILE = "vocab.txt"
@@ -168,6 +173,13 @@ def vocabulary_files(vocabulary):
   """A vocabulary as a dict of one file, and what "tflite" says about it."""
   about = {}
   if isinstance(vocabulary, SentencePieces):
+    steps = steps_of(parse_model(vocabulary.proto))
+    if steps:
+      raise ValueError(
+        f"A TFLite file cannot have the normalizer of this tokenizer.json, "
+        f"{steps}: its runners have only that of a SentencePiece model. Export "
+        "a SavedModel."
+      )
     name, content = PIECES_FILE, vocabulary.proto
     about["family"] = vocabulary.family
   else:

@@ -3,6 +3,7 @@
 import io
 import json
 import random
+import unicodedata
 
 import hypothesis
 import numpy as np
@@ -23,8 +24,19 @@ from bert_span.text.sentencepiece_model import (
   sentence_pieces,
 )
 from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
+from bert_span.text.tokenizer_keys import UNIGRAM_STEPS
 from bert_span.text.vocabulary import load_vocabulary
 
+_DEBERTA_PIECES = {
+  "pad_id": 0,
+  "bos_id": 1,
+  "eos_id": 2,
+  "unk_id": 3,
+  "pad_piece": "[PAD]",
+  "bos_piece": "[CLS]",
+  "eos_piece": "[SEP]",
+  "unk_piece": "[UNK]",
+}
 _PIECES = ["▁", "l", "o", "w", "▁low", "▁ti", "de", "日", "本", "▁日"]
 
 
@@ -283,14 +295,7 @@ def with_bytes(texts):
     character_coverage=0.98,
     byte_fallback=True,
     minloglevel=2,
-    pad_id=0,
-    bos_id=1,
-    eos_id=2,
-    unk_id=3,
-    pad_piece="[PAD]",
-    bos_piece="[CLS]",
-    eos_piece="[SEP]",
-    unk_piece="[UNK]",
+    **_DEBERTA_PIECES,
   )
   return content.getvalue()
 
@@ -384,6 +389,161 @@ def test_tokenizer_json_may_fall_back_to_bytes(tmp_path, with_bytes):
   path.write_text(json.dumps(values))
   with pytest.raises(ValueError, match=r"tokenizer\.json.*<0x00>"):
     load_vocabulary(str(path), "deberta-v2")
+
+
+# --- Normalizers of tokenizer.json without a map of characters.
+
+
+@pytest.fixture(scope="module")
+def plain(texts):
+  """A model that normalizes nothing, as the tokenizer.json of a DeBERTa."""
+  sentencepiece = pytest.importorskip("sentencepiece")
+  content = io.BytesIO()
+  sentencepiece.SentencePieceTrainer.train(
+    sentence_iterator=iter("\n".join(texts[500:]).split("\n")),
+    model_writer=content,
+    vocab_size=3_000,
+    normalization_rule_name="identity",
+    minloglevel=2,
+    **_DEBERTA_PIECES,
+  )
+  vocabulary = sentence_pieces(content.getvalue(), "deberta-v2", "")
+  return json_of_sentence_pieces(vocabulary)
+
+
+_HARD = (
+  " \t\n\u00a0\u2003\u3000\x85e\u0301a\u0323\u030aéA½ﬁ日本\u212b"
+  "\u1112\u1161\u11ab\U0001f600.,X"
+)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("steps", UNIGRAM_STEPS)
+def test_steps_of_a_normalizer_give_the_tokens_of_the_tokenizers_package(
+  steps, plain, texts, tmp_path
+):
+  path, sequence = tmp_path / "tokenizer.json", UNIGRAM_STEPS[steps]
+  values = plain | {"normalizer": {"type": "Sequence", "normalizers": sequence}}
+  path.write_text(json.dumps(values))
+  layer = SentencePieceTokenizer(*load_vocabulary(str(path), "deberta-v2"))
+  written = json_of_sentence_pieces(layer.full_vocabulary)
+  assert written["normalizer"] == values["normalizer"]
+  generator = random.Random(2)
+  hard = [
+    "".join(generator.choices(_HARD, k=generator.randint(0, 20)))
+    for _ in range(500)
+  ]
+  theirs = tokenizers.Tokenizer.from_file(str(path))
+  scores = [score for _, score in values["model"]["vocab"]]
+  scores[layer.vocabulary.index("[UNK]")] = min(scores) - 10
+  num_ties = 0
+  # SentencePiece takes U+2581 at the ends of a text for blanks.
+  every = [text for text in (*hard, *texts) if text.strip("▁") == text]
+  encodings = theirs.encode_batch(every, add_special_tokens=False)
+  for text, (ids, starts, ends), encoding in zip(
+    every, _rows(layer, every), encodings, strict=True
+  ):
+    if ids != encoding.ids:
+      ours, other = (sum(scores[i] for i in x) for x in (ids, encoding.ids))
+      assert ours == pytest.approx(other, rel=1e-6), text
+      num_ties += 1
+      continue
+    for token, start, end, (first, last) in zip(
+      encoding.tokens, starts, ends, encoding.offsets, strict=True
+    ):
+      if not token.strip("▁"):
+        continue
+      # All that NFC has joined belongs to each part of it here.
+      is_normal = unicodedata.is_normalized("NFC", text[start:end])
+      if "NFC" in steps and not is_normal:
+        assert start < last <= end, text
+      else:
+        assert end == last, text
+        assert not text[first:start].replace("▁", " ").strip(), text
+        assert text[start] not in " ▁", text
+  assert num_ties < len(every) / 50
+
+
+@pytest.mark.parametrize(
+  ("text", "tokens"),
+  [
+    # One blank for several characters of white space, none at the ends.
+    (" low\n\u00a0 low\t", [("▁low", 1, 4), ("▁low", 7, 10)]),
+    ("low\nlow", [("▁low", 0, 3), ("▁low", 4, 7)]),
+    # A single one other than \n, \r, \t is a character of its own.
+    ("low\u00a0low", [("▁low", 0, 3), ("<unk>", 3, 4), *"low"]),
+    # Joined by NFC: U+304B U+3099 is U+304C.
+    ("low\u304b\u3099low", [("▁low", 0, 3), ("が", 3, 5), *"low"]),
+    ("\u3099low", [("▁", 0, 0), ("<unk>", 0, 1), *"low"]),
+    ("", []),
+    (" \n ", []),
+  ],
+)
+def test_the_steps_of_transformers_5(text, tokens):
+  model = ModelProto.FromString(_proto())
+  model.pieces.add(piece="が", score=-1.0)
+  model.normalizer_spec.name = "Replace NFC Strip"
+  layer = SentencePieceTokenizer(
+    *sentence_pieces(model.SerializeToString(), "xlm-roberta", "")
+  )
+  found = _tokens(layer, text)
+  expected = [
+    token if isinstance(token, tuple) else (token, i, i + 1)
+    for i, token in enumerate(tokens, len(text) - len(tokens))
+  ]
+  assert found == expected
+  # Whatever else is in the batch.
+  rows = layer(["low", text, "", text]).char_ends.to_list()
+  assert rows[1] == rows[3] == [end for _, _, end in expected]
+
+
+def test_other_steps_of_a_normalizer_are_refused(tmp_path):
+  path = tmp_path / "tokenizer.json"
+  for name, steps in UNIGRAM_STEPS.items():
+    for i in range(len(steps)):
+      changed = [dict(step) for step in steps]
+      changed[i]["content" if "content" in steps[i] else "strip_right"] = "-"
+      values = tokenizer_json("Unigram", vocab=[])
+      values["pre_tokenizer"] = values["pre_tokenizer"]["pretokenizers"][1]
+      values["normalizer"] = {"type": "Sequence", "normalizers": changed}
+      path.write_text(json.dumps(values))
+      with pytest.raises(ValueError, match=r"tokenizer\.json: .*normalizer"):
+        load_vocabulary(str(path), "deberta-v2")
+    values["normalizer"]["normalizers"] = steps
+    values["pre_tokenizer"] = {"type": "WhitespaceSplit"}
+    path.write_text(json.dumps(values))
+    with pytest.raises(ValueError, match=r"pre_tokenizer\.type"):
+      load_vocabulary(str(path), "deberta-v2")
+    assert name
+
+
+@pytest.mark.parametrize(
+  ("change", "name"),
+  [
+    (lambda model: setattr(model.trainer_spec, "model_type", 2), "model_type"),
+    (
+      lambda model: setattr(model.normalizer_spec, "add_dummy_prefix", False),
+      "add_dummy_prefix",
+    ),
+    (
+      lambda m: setattr(m.normalizer_spec, "remove_extra_whitespaces", False),
+      "remove_extra_whitespaces",
+    ),
+    # User-defined, and never used.
+    (lambda model: setattr(model.pieces[7], "type", 4), "pieces"),
+    (lambda model: setattr(model.pieces[7], "type", 5), "pieces"),
+    (lambda model: model.pieces.add(piece="▁low▁ti"), "several words"),
+    (lambda model: model.pieces.add(piece="low▁"), "several words"),
+  ],
+)
+def test_what_tokenizer_json_cannot_express_is_refused_by_name(change, name):
+  model = ModelProto.FromString(_proto())
+  vocabulary = sentence_pieces(model.SerializeToString(), "xlm-roberta", "")
+  assert json_of_sentence_pieces(vocabulary)["model"]["unk_id"] == 3
+  change(model)
+  vocabulary = sentence_pieces(model.SerializeToString(), "xlm-roberta", "")
+  with pytest.raises(ValueError, match=name):
+    json_of_sentence_pieces(vocabulary)
 
 
 @pytest.fixture(scope="module")

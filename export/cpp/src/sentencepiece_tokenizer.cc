@@ -140,6 +140,17 @@ class SentencePieceTokenizer : public Tokenizer {
       tokens.char_starts.push_back(start);
       tokens.char_ends.push_back(end);
     }
+    // The library gives only the last byte of a character its end.
+    size_t start = codes.size(), end = 0;
+    for (size_t i = encoded.pieces_size(); i-- > 0;) {
+      const auto& found = encoded.pieces(static_cast<int>(i));
+      if (character_at(found.begin()) != start) end = 0;
+      start = character_at(found.begin());
+      end = std::max(end, character_at(found.end()));
+      if (processor_.IsByte(found.id())) {
+        tokens.char_ends[i] = std::min(std::max(end, start + 1), codes.size());
+      }
+    }
     return tokens;
   }
 
