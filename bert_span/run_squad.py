@@ -16,6 +16,7 @@ import os
 
 from absl import flags
 
+from bert_span.answers.decoding.options import FITTED
 from bert_span.cli import model_flags, program, training_flags
 from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.fine_tuning.options import FineTuningOptions
@@ -168,12 +169,11 @@ def _length_bucket():
 
 def _calibration(saved):
   """Returns the options that bert_span.calibrate fitted to the model."""
-  fitted = ("temperature", "log_odds_shift", "null_score_diff_threshold")
   decoder = saved.get("decoder", {})
   if decoder.get("temperature") is None:
     return {}
   # All other options follow the flags alone, as in run_squad.
-  return {"decoder": {n: decoder[n] for n in fitted if n in decoder}}
+  return {"decoder": {n: decoder[n] for n in FITTED if n in decoder}}
 
 
 if __name__ == "__main__":

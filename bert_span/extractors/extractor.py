@@ -1,5 +1,6 @@
 """What every extractor is: a Keras model of strings that answers."""
 
+import dataclasses
 import functools
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import tensorflow as tf
 
 from bert_span.answers.answer_graph import AnswerGraph
 from bert_span.answers.decoding import predictions as prediction_lib
+from bert_span.answers.decoding.options import FITTED
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.window_batches import (
@@ -18,12 +20,15 @@ from bert_span.data.window_batches import (
 from bert_span.extractors.preset_model import PresetModel
 from bert_span.modeling.encoder import (
   build_encoder,
+  check_not_quantized,
   check_sequence_length,
   encode,
   encoder_config,
+  merged_weights,
 )
-from bert_span.modeling.heads import named_logits
+from bert_span.modeling.heads import named_logits, watch_head
 from bert_span.modeling.keras_internals import sublayers
+from bert_span.storage.log import log_line
 
 
 class Extractor(PresetModel):
@@ -51,7 +56,8 @@ class Extractor(PresetModel):
     preprocessor: a `preprocessor_class`, which knows vocabulary, case and
       windows; None for a model of prepared windows.
     decoder_options: an `options_type`; None takes its defaults.
-    head: the head, a Keras layer; None makes a new one.
+    head: the head, a Keras layer; None makes a new one. It answers once
+      `head_is_trained`.
     head_bias: whether a new head has a bias, as the original's.
     **kwargs: passed to keras.Model.
 
@@ -125,8 +131,7 @@ class Extractor(PresetModel):
     head_bias=True,
     **kwargs,
   ):
-    new_head = head is None
-    head = self.make_head(head_bias) if new_head else head
+    head = self.make_head(head_bias) if head is None else head
     inputs = {
       name: keras.Input((None,), dtype="int32", name=name)
       for name in ("token_ids", "segment_ids", "padding_mask")
@@ -135,12 +140,11 @@ class Extractor(PresetModel):
     super().__init__(inputs=inputs, outputs=outputs, **kwargs)
     self.backbone = backbone
     self.head = head
+    watch_head(head)
     self.prepare_training()
     options_type = self.decoder_class.options_type
     self.decoder_options = decoder_options or options_type()
     self.preprocessor = preprocessor
-    # A head that still has them cannot answer.
-    self._new_head = [np.array(w) for w in head.weights] if new_head else []
 
   @classmethod
   def decoder_of(cls, options):
@@ -184,8 +188,71 @@ class Extractor(PresetModel):
     object.__setattr__(self, "_graph", None)
     self.__dict__.pop("_decoder", None)
 
+  @property
+  def head_is_trained(self):
+    """Whether the head may answer: a new one answers at random.
+
+    It is True for a head that was loaded, trained by Keras or `fine_tune`, or
+    whose weights were assigned. After a training loop of your own, set it.
+    Copies, files and models that share the head have it, too.
+    """
+    return self.head.is_trained
+
+  @head_is_trained.setter
+  def head_is_trained(self, is_trained):
+    self.head.is_trained = self.head.trained_once_assigned = is_trained
+
+  def check_trained(self):
+    """Raises ValueError if the head is new: its answers would be random."""
+    if not self.head_is_trained:
+      raise ValueError(
+        f"The {self.head_name} head is new, so its answers would be random. "
+        "Train it first: fit, bert_span.fine_tune, or bert_span.run_squad "
+        "--preset. After a training loop of your own, set "
+        "extractor.head_is_trained = True."
+      )
+
+  def save_own_variables(self, store):
+    store["head_is_trained"] = np.array(self.head_is_trained)
+
+  def load_own_variables(self, store):
+    self.head_is_trained = bool(store["head_is_trained"])
+
+  def make_train_function(self, force=False):
+    """As keras.Model's, for `fit` and `train_on_batch`; see `note_training`."""
+    is_made = self.train_function is not None and not force
+    super().make_train_function(force)
+    if is_made:
+      return
+    step = self.train_function
+
+    def train_function(data):
+      logs = step(data)
+      self.note_training()
+      return logs
+
+    self.train_function = train_function
+
+  def note_training(self, clears_fitted=True):
+    """Notes that weights were trained: what was fitted to the old is reset.
+
+    Temperature, shift and null threshold get their defaults, as in run_squad.
+    """
+    self.head_is_trained = True
+    names = {field.name for field in dataclasses.fields(self.decoder_options)}
+    defaults = type(self.decoder_options)()
+    fitted = {name: getattr(defaults, name) for name in FITTED if name in names}
+    options = dataclasses.replace(self.decoder_options, **fitted)
+    if clears_fitted and options != self.decoder_options:
+      log_line(
+        f"{', '.join(fitted)} of decoder_options are reset: they were fitted "
+        "to other weights. Fit them again with bert_span.calibrate."
+      )
+      self.decoder_options = options
+
   def prepare_training(self):
     """Freezes the pooler, and has answers follow layers that got LoRA."""
+    check_not_quantized(self)
     for layer in self.backbone.layers:
       if layer.name == "pooled_dense":
         layer.trainable = False
@@ -266,20 +333,8 @@ class Extractor(PresetModel):
   def make_graph(self, steps=None, on_windows=None):
     """The `AnswerGraph` with `StepOptions` and a callback of `WindowSteps`."""
     self.check_preprocessor()
-    if self.has_new_head:
-      raise ValueError(
-        f"The {self.head_name} head is new, so its answers would be random. "
-        "Train it first: fit, bert_span.fine_tune, or bert_span.run_squad "
-        "--preset."
-      )
+    self.check_trained()
     return AnswerGraph(self, steps, on_windows)
-
-  @property
-  def has_new_head(self):
-    """Whether the head still has its random weights."""
-    return bool(self._new_head) and all(
-      map(np.array_equal, self._new_head, self.head.weights)
-    )
 
   @property
   def graph(self):
@@ -331,7 +386,10 @@ class Extractor(PresetModel):
       softmax.dtype_policy = keras.DTypePolicy("float32")
     head = type(self.head).from_config(self.head.get_config())
     copy = type(self)(backbone, self.preprocessor, self.decoder_options, head)
-    copy.set_weights(self.get_weights())
+    values = [value for _, value in merged_weights(self.backbone)]
+    copy.backbone.set_weights(values)
+    copy.head.set_weights(self.head.get_weights())
+    copy.head_is_trained = self.head_is_trained
     return copy
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import os
 
 import keras
+import numpy as np
 
 from bert_span.extractors.precision import resolve_dtype
 from bert_span.extractors.string_model import StringModel
@@ -11,13 +12,22 @@ from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.encoder import (
   EncoderConfig,
   build_encoder,
+  check_not_quantized,
   encoder_config,
+  merged_weights,
 )
 from bert_span.modeling.heads import assign_head
-from bert_span.modeling.keras_internals import sublayers
+from bert_span.modeling.keras_internals import (
+  keras_content,
+  load_keras_content,
+  sublayers,
+  weights_content,
+)
 from bert_span.options.fields import options_from_json
 from bert_span.presets import model_directory
 from bert_span.presets.encoder_source import EncoderSource
+from bert_span.presets.encoder_weights import check_read_back
+from bert_span.presets.model_directory import check_folder_name
 from bert_span.presets.selection import SELECTION_FILE, write_selection
 from bert_span.presets.span_config import (
   CONFIG_FILE,
@@ -25,7 +35,7 @@ from bert_span.presets.span_config import (
   span_config,
   write_span_config,
 )
-from bert_span.storage.atomic_file import replaced_directory
+from bert_span.storage.atomic_file import replaced_directory, write_bytes
 from bert_span.storage.files import is_remote
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
@@ -93,7 +103,7 @@ class PresetModel(StringModel):
       decoder,
       fixed_length,
     )
-    if extractor.has_new_head:
+    if not extractor.head_is_trained:
       log_line(f"{loaded.description} has no {kind.head_name} head: a new one.")
     if dtype != "float32":
       return extractor.with_encoder_dtype(dtype)
@@ -121,6 +131,7 @@ class PresetModel(StringModel):
     )
     if tensors:
       assign_head(extractor.head, tensors)
+      extractor.head_is_trained = True
     return extractor
 
   @classmethod
@@ -147,6 +158,7 @@ class PresetModel(StringModel):
     """
     self.check_preprocessor()
     directory = os.fspath(directory)
+    check_folder_name(directory)
     if not is_remote(directory):
       directory = os.path.realpath(directory)
       is_model = os.path.isfile(os.path.join(directory, CONFIG_FILE))
@@ -169,7 +181,7 @@ class PresetModel(StringModel):
       keeps=model_directory.is_other_file,
     ) as unfinished:
       model_directory.save_backbone(self.backbone, unfinished, half_precision)
-      if not self.has_new_head:
+      if self.head_is_trained:
         model_directory.save_head(self.head, unfinished)
       model_directory.save_tokenizer(
         unfinished,
@@ -181,13 +193,44 @@ class PresetModel(StringModel):
       write_selection(unfinished, selection)
       write_span_config(unfinished, config)
 
-  def export(self, path, format="tf_saved_model", **options):
+  def save(self, filepath, overwrite=True, zipped=None, **kwargs):
+    """As keras.Model.save; writes a .keras file whole or not at all.
+
+    The file is read back before it replaces an old one.
+    """
+    path = os.fspath(filepath)
+    if not path.endswith(".keras") or zipped is False or kwargs:
+      if not path.endswith(".keras"):
+        check_folder_name(path)
+      super().save(filepath, overwrite, zipped, **kwargs)
+      return
+    _check_overwrite(path, overwrite)
+    content = keras_content(self)
+    classes = [type(part) for part in (self, self.head, self.preprocessor)]
+    objects = {each.__name__: each for each in classes}
+    read = load_keras_content(content, objects).weights
+    read = {weight.path: np.array(weight) for weight in read}
+    check_read_back(merged_weights(self), read, path)
+    write_bytes(path, content)
+
+  def save_weights(self, filepath, overwrite=True, max_shard_size=None):
+    """As keras.Model.save_weights; one file is written whole or not at all."""
+    check_not_quantized(self)
+    path = os.fspath(filepath)
+    if max_shard_size is not None or not path.endswith(".weights.h5"):
+      super().save_weights(filepath, overwrite, max_shard_size)
+      return
+    _check_overwrite(path, overwrite)
+    write_bytes(path, weights_content(self))
+
+  def export(self, path, format=None, **options):
     """Writes the model for a server or for devices, and checks the result.
 
     Args:
-      path: for "tf_saved_model" the folder of all versions of the served model,
-        which gets the next version; for "litert" the file, ending with .tflite.
-      format: "tf_saved_model", for TensorFlow Serving, or "litert", TFLite.
+      path: a file that ends with .tflite, for devices; else the folder of all
+        versions of a served model, which gets the next version.
+      format: "tf_saved_model", for TensorFlow Serving, or "litert", TFLite;
+        None takes that of the path.
       **options: of `export_saved_model`: version, steps, dtype, with_warmup; or
         of `TFLiteOptions`: quantization, dynamic_length, ...
 
@@ -195,19 +238,32 @@ class PresetModel(StringModel):
       The path of the version, or of the file.
 
     Raises:
-      ValueError: a check failed and nothing is written.
+      ValueError: format and path do not fit, or a check failed; nothing is
+        written.
     """
     # Rooms after this one, which import it; as keras.Model.export does.
     from bert_span.serving import export as serving_export
     from bert_span.tflite import export as tflite_export
 
     self.check_preprocessor()
+    self.check_trained()
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+    of_ending = {".tflite": "litert", ".onnx": "onnx"}
+    format = format or of_ending.get(ending, "tf_saved_model")
+    if format not in ("tf_saved_model", "litert"):
+      raise ValueError(
+        f"format must be tf_saved_model or litert. Received: {format!r}. For "
+        "ONNX, which takes windows and no strings, docs/integrations.md has "
+        "the recipe: keras.Model(extractor.input, extractor.output).export("
+        '"qa.onnx", format="onnx").'
+      )
+    if (format == "litert") != (ending == ".tflite"):
+      raise ValueError(
+        f"{path} is no name for format={format!r}: that of a litert file ends "
+        "with .tflite, and no other name does. Leave format out, or rename it."
+      )
     if format == "tf_saved_model":
       return serving_export.export_saved_model(self, path, **options)[0]
-    if format != "litert":
-      raise ValueError(
-        f"format must be tf_saved_model or litert. Received: {format!r}."
-      )
     options = tflite_export.TFLiteOptions(**options)
     tflite_export.export_tflite(self, path, options)
     return path
@@ -223,8 +279,7 @@ class PresetModel(StringModel):
     """Raises ValueError: only files for devices are quantized."""
     raise ValueError(
       'quantize is not supported. extractor.export("qa.tflite", '
-      'format="litert", quantization="dynamic") writes a file with weights of '
-      "8 bits."
+      'quantization="dynamic") writes a file with weights of 8 bits.'
     )
 
   def get_config(self):
@@ -241,6 +296,7 @@ class PresetModel(StringModel):
       and keras.saving.serialize_keras_object(preprocessor),
       "decoder_options": dataclasses.asdict(self.decoder_options),
       "head": keras.saving.serialize_keras_object(self.head),
+      "head_is_trained": self.head_is_trained,
     }
 
   @classmethod
@@ -256,13 +312,23 @@ class PresetModel(StringModel):
     frozen = config.get("frozen_layers", ())  # Older files have none.
     for layer in sublayers(backbone):  # The inner ones last.
       layer.trainable = layer.path not in frozen
-    return cls(
+    extractor = cls(
       backbone,
       preprocessor,
       cls.decoder_class.options_type(**config["decoder_options"]),
       head,
       name=config["name"],
       trainable=config["trainable"],
+    )
+    # Its weights are random until those of the file, or others, are set.
+    extractor.head.trained_once_assigned = config["head_is_trained"]
+    return extractor
+
+
+def _check_overwrite(path, overwrite):
+  if not overwrite and os.path.exists(path):
+    raise ValueError(
+      f"{path} exists. Give another path, or overwrite=True to replace it."
     )
 
 

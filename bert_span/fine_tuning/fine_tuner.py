@@ -20,6 +20,7 @@ from bert_span.modeling.encoder import check_precision
 from bert_span.squad.example import NOT_LOCATED, check_located
 from bert_span.squad.rules import examples_to_learn
 from bert_span.storage.log import log_line
+from bert_span.training.callbacks import Callback
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
@@ -67,6 +68,7 @@ def fine_tune(
         folder,
         teachers=teachers,
         saves_checkpoints=output_dir is not None,
+        clears_fitted=True,
       )
 
 
@@ -134,12 +136,13 @@ def train_on(
   strategy=None,
   teachers=None,
   saves_checkpoints=True,
+  clears_fitted=False,
 ):
   """Trains an extractor on its `LabelledWindows`, in a locked folder.
 
   `fingerprint` has further JSON values that must not change within the run. For
-  callbacks, strategy and saves_checkpoints see `Trainer`. Returns the steps
-  made by this call.
+  callbacks, strategy and saves_checkpoints see `Trainer`, for clears_fitted
+  `Extractor.note_training`. Returns the steps made by this call.
   """
   extractor.prepare_training()
   # What decides the batches and the loss; the trainer adds the rest.
@@ -191,7 +194,7 @@ def train_on(
   optimizer = make_optimizer(
     options, schedule, strategy, layer_decay=options.layer_decay
   )
-  table = extractor.backbone.token_embedding.embeddings.path
+  table = f"{extractor.backbone.token_embedding.path}/embeddings"
   trainer = Trainer(
     extractor,
     loss_fn,
@@ -200,7 +203,7 @@ def train_on(
     options,
     output_dir,
     fingerprint=fingerprint,
-    callbacks=callbacks,
+    callbacks=[_FirstStep(extractor, clears_fitted), *callbacks],
     strategy=strategy,
     saves_checkpoints=saves_checkpoints,
     unsummed_embeddings=[table] if options.clip_by_unsummed_embeddings else [],
@@ -212,6 +215,21 @@ def train_on(
     ],
   )
   return trainer.train(batches.dataset)
+
+
+class _FirstStep(Callback):
+  """Notes the training once a step is made, here or in a restored run."""
+
+  def __init__(self, extractor, clears_fitted):
+    self._note = lambda: extractor.note_training(clears_fitted)
+    self._is_noted = False
+
+  def is_due(self, step):
+    return step > 0 and not self._is_noted
+
+  def on_step(self, step):
+    self._is_noted = True
+    self._note()
 
 
 def _checked_examples(extractor, examples, has_teachers=False):

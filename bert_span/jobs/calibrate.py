@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_span.answers.decoding.options import DecoderOptions
+from bert_span.answers.decoding.options import FITTED, DecoderOptions
 from bert_span.answers.scoring import calibration, reliability, squad_scores
 from bert_span.answers.window_logits import WINDOW_SPECS, WindowDecoder
 from bert_span.extractors.extractor import extractor_class
@@ -22,7 +22,6 @@ from bert_span.storage.atomic_file import write_files
 _STAGES = ("before", "after")
 _decoder = functools.lru_cache(maxsize=2)(WindowDecoder)  # Tracing is slow.
 _TARGETS = ("target_precision", "target_answered")
-_FITTED = ("temperature", "log_odds_shift", "null_score_diff_threshold")
 
 
 class ScoredQuestions(NamedTuple):
@@ -56,8 +55,8 @@ def calibrate(options, predict_file, predict_batch_size=8, verify=True):
     if name == "fitted":
       fitted = fitted_options(scored, before, **targets)
     figures[name] = calibration_figures(scored, fitted)
-  values = {name: getattr(fitted, name) for name in _FITTED}
-  for name in _FITTED if fitted.version_2_with_negative else _FITTED[:2]:
+  values = {name: getattr(fitted, name) for name in FITTED}
+  for name in FITTED if fitted.version_2_with_negative else FITTED[:2]:
     print(f"{name} {values[name]:.4f}")
   values["version_2_with_negative"] = fitted.version_2_with_negative
   for name, part in figures.items():

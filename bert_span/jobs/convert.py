@@ -26,6 +26,7 @@ def convert(model, output_dir, to="bert_span", **options):
       f"--output_dir={output_dir} exists. Give a new directory, or remove it."
     )
   extractor = SpanExtractor.from_preset(model, **options)
+  extractor.check_trained()
   expected = _logits(extractor)
   tokenizer = extractor.preprocessor.tokenizer
   if to == "huggingface":
@@ -61,7 +62,9 @@ def convert(model, output_dir, to="bert_span", **options):
     f"Vocabulary: {len(tokenizer.vocabulary):,} {architecture.tokens}, {lower}"
   )
   threshold = "none; --version_2_with_negative allows unanswerable questions"
-  if extractor.decoder_options.version_2_with_negative:
+  if to == "huggingface":
+    threshold = "not written; transformers has no place for it"
+  elif extractor.decoder_options.version_2_with_negative:
     threshold = extractor.decoder_options.null_score_diff_threshold
   print(f"Null threshold: {threshold}")
   print(f"Written: {output_dir}", file=sys.stderr)

@@ -10,7 +10,7 @@ from bert_span.modeling.architectures import (
   MOBILEBERT_KEYS,
   architecture_of,
 )
-from bert_span.modeling.keras_internals import sublayers
+from bert_span.modeling.keras_internals import lora_products, sublayers
 from bert_span.options.fields import (
   REQUIRED,
   CheckedOptions,
@@ -231,6 +231,7 @@ def build_encoder(config, dtype=None):
 
 def encoder_config(backbone):
   """Returns the `EncoderConfig` that describes a backbone."""
+  check_not_quantized(backbone)
   architecture = architecture_of(backbone)
   settings = {"layer_norm_epsilon": backbone.embeddings_layer_norm.epsilon}
   for name, argument in architecture.sizes.items():
@@ -244,6 +245,35 @@ def encoder_config(backbone):
     activation=names.get(layer.activation, architecture.activation),
     architecture=architecture.name,
   )
+
+
+def merged_weights(model):
+  """Pairs of a model's weights and their values, with what LoRA adds to them.
+
+  LoRA's own weights are left out: the pairs are those of a model without it.
+  """
+  check_not_quantized(model)
+  values, adapters = {}, set()
+  for weight, scale, a, b in lora_products(model):
+    adapters |= {id(a), id(b)}
+    values[id(weight)] = weight + scale * keras.ops.matmul(a, b)
+  return [
+    (weight, keras.ops.convert_to_numpy(values.get(id(weight), weight)))
+    for weight in model.weights
+    if id(weight) not in adapters
+  ]
+
+
+def check_not_quantized(model):
+  """Refuses a model with layers of 8 bits or fewer, as quantize makes them."""
+  for layer in sublayers(model):
+    if layer.quantization_mode:
+      raise ValueError(
+        f"The layer {layer.path} is quantized ({layer.quantization_mode}). "
+        "Such a model is not saved and does not answer: load it again, and do "
+        'not call quantize. extractor.export("qa.tflite", '
+        'quantization="dynamic") writes a file with weights of 8 bits.'
+      )
 
 
 def encode(backbone, inputs):

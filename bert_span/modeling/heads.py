@@ -97,6 +97,27 @@ class BioHead(Float32Layer):
     return keras.ops.matmul(sequence_output, kernel) + self.bias
 
 
+def watch_head(head):
+  """Gives a built head the attribute `is_trained`, unless it has it.
+
+  It is False, and becomes `trained_once_assigned` when the weights are
+  assigned. The layer has it, because several models can share a head.
+  """
+  if hasattr(head, "is_trained"):
+    return
+  head.is_trained, head.trained_once_assigned = False, True
+
+  def noting(assign):
+    def assign_and_note(value):
+      head.is_trained = head.trained_once_assigned
+      return assign(value)
+
+    return assign_and_note
+
+  for weight in head.weights:
+    weight.assign = noting(weight.assign)
+
+
 def named_logits(names, logits):
   """Returns what a head gives, a tensor or a tuple of tensors, as a dict."""
   logits = logits if isinstance(logits, tuple) else (logits,)

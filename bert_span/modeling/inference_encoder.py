@@ -8,8 +8,9 @@ import keras
 import tensorflow as tf
 
 from bert_span.modeling.architectures import architecture_of
+from bert_span.modeling.encoder import check_not_quantized
 from bert_span.modeling.heads import named_logits
-from bert_span.modeling.keras_internals import sublayers
+from bert_span.modeling.keras_internals import lora_products, sublayers
 from bert_span.modeling.relative_scores import RelativeScores
 
 
@@ -23,6 +24,7 @@ class InferenceEncoder(tf.Module):
 
   def __init__(self, backbone):
     super().__init__(name="inference_encoder")
+    check_not_quantized(backbone)
     architecture = architecture_of(backbone)
     embeddings, self._layer = architecture.embeddings, architecture.layer
     encode = architecture.inference
@@ -37,15 +39,10 @@ class InferenceEncoder(tf.Module):
       for weight in backbone.weights
       if not weight.path.startswith("pooled_dense")
     }
-    # Of layers with LoRA: what is added to their kernels, as (scale, A, B).
+    # What LoRA adds to a weight, as (scale, A, B).
     self._adapters = {
-      f"{layer.path.removeprefix(embeddings)}/kernel": (
-        layer.lora_alpha / layer.lora_rank,
-        layer.lora_kernel_a.value,
-        layer.lora_kernel_b.value,
-      )
-      for layer in sublayers(backbone)
-      if getattr(layer, "lora_enabled", False)
+      weight.path.removeprefix(embeddings): (scale, a.value, b.value)
+      for weight, scale, a, b in lora_products(backbone)
     }
     self._dtype = backbone.compute_dtype
     self._num_layers = backbone.num_layers
@@ -142,8 +139,12 @@ class InferenceEncoder(tf.Module):
     return tf.cast(inputs * gamma + beta, self._dtype)
 
   def rows(self, name, ids):
-    table = self._weights[f"{name}/embeddings"]
-    return tf.cast(tf.gather(table, ids), self._dtype)
+    name = f"{name}/embeddings"
+    rows = tf.gather(self._weights[name], ids)
+    if name in self._adapters:
+      scale, a, b = self._adapters[name]
+      rows += scale * tf.matmul(tf.gather(a, ids), b)
+    return tf.cast(rows, self._dtype)
 
   def weight(self, name):
     weight = self._weights[name]

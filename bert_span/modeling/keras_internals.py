@@ -6,9 +6,11 @@ documents it, and _all_reduce_sum_gradients.
 """
 
 import contextlib
+import io
 import os
 
 import keras
+from keras.src.saving import saving_lib
 from keras_hub.src.utils import preset_utils
 
 
@@ -30,6 +32,59 @@ def training_calls(layer):
     yield
   finally:
     layer._maybe_reset_call_context()
+
+
+def lora_products(layer):
+  """Returns what LoRA adds in a layer: (weight, scale, A, B) of scale A B."""
+  products = []
+  for part in sublayers(layer):
+    if not getattr(part, "lora_enabled", False):
+      continue
+    if isinstance(part, keras.layers.Embedding):
+      weights = part._embeddings, part.lora_embeddings_a, part.lora_embeddings_b
+    else:
+      weights = part._kernel, part.lora_kernel_a, part.lora_kernel_b
+    weight, a, b = weights
+    products.append((weight, part.lora_alpha / part.lora_rank, a, b))
+  return products
+
+
+class _WeightsFile(io.BytesIO):
+  """A file in memory that Keras takes for the path of one."""
+
+  def __str__(self):
+    return "model.weights.h5"
+
+
+def weights_content(model):
+  """Returns the bytes that save_weights of a Keras model writes.
+
+  The HDF5 library ends the process where it cannot write to the disk, so it
+  writes to memory.
+  """
+  file = _WeightsFile()
+  keras.Model.save_weights(model, file)
+  return file.getvalue()
+
+
+def keras_content(model):
+  """Returns the bytes of a model's .keras file."""
+  file = io.BytesIO()
+  saving_lib.save_model(model, file)
+  return file.getvalue()
+
+
+def load_keras_content(content, custom_objects):
+  """Returns the model in the bytes of a .keras file, without its optimizer."""
+  file = io.BytesIO(content)
+  return saving_lib.load_model(file, custom_objects, compile=False)
+
+
+def write_preset_config(backbone, directory):
+  """Writes what KerasHub's save_to_preset does, but for the weights."""
+  saver = preset_utils.get_preset_saver(directory)
+  saver._save_serialized_object(backbone, preset_utils.CONFIG_FILE)
+  saver._save_metadata(backbone)
 
 
 def preset_file(preset, name):

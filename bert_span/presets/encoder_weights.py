@@ -1,13 +1,18 @@
 """Encoders from stored tensors, and the original's TensorFlow 1 checkpoints."""
 
 import dataclasses
+import os
 
 import keras_hub
 import numpy as np
 import tensorflow as tf
 
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
-from bert_span.modeling.encoder import build_encoder, encoder_config
+from bert_span.modeling.encoder import (
+  build_encoder,
+  encoder_config,
+  merged_weights,
+)
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import load_vocabulary, vocabulary_kind
 
@@ -130,12 +135,33 @@ def original_weights(config):
 
 def original_tensors(backbone):
   """The weights as float32 arrays in the original's layout, by its names."""
-  weights = {weight.path: weight for weight in backbone.weights}
+  weights = {weight.path: value for weight, value in merged_weights(backbone)}
   originals = original_weights(encoder_config(backbone))
   return {
-    name: weights[path].numpy().astype("float32").reshape(shape)
+    name: weights[path].astype("float32").reshape(shape)
     for path, (name, shape) in originals.items()
   }
+
+
+def check_read_back(saved, read, path):
+  """Refuses a file that was just written and does not give the weights back.
+
+  Args:
+    saved: pairs of weights and the values that were saved.
+    read: dict of the values that were read, by the weights' paths or names.
+    path: of the file, for the message.
+  """
+  for weight, value in saved:
+    reason = None
+    if not np.all(np.isfinite(value)):
+      reason = "holds a number that is infinite or NaN: train it again"
+    elif not np.array_equal(value, read.get(weight.path)):
+      reason = "is read back otherwise than it was written: check the disk"
+    if reason:
+      raise ValueError(
+        f"{os.path.basename(path)} is not written. The weight {weight.path} "
+        f"{reason}."
+      )
 
 
 def load_encoder(config, shapes, read_tensor, stored_name, source):

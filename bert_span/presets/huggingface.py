@@ -10,11 +10,16 @@ import numpy as np
 import safetensors
 
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
-from bert_span.modeling.encoder import encoder_config, huggingface_config
+from bert_span.modeling.encoder import (
+  encoder_config,
+  huggingface_config,
+  merged_weights,
+)
 from bert_span.modeling.keras_internals import preset_file
 from bert_span.options.messages import shortened
 from bert_span.presets.encoder_weights import (
   LoadedPreset,
+  check_read_back,
   load_encoder,
   original_tensors,
 )
@@ -236,7 +241,8 @@ def save_huggingface(extractor, directory):
     check(encoder_config(backbone))
   class_name = architecture_of(backbone).class_name
   class_name = f"{class_name}For{extractor.transformers_task}"
-  weights = {weight.name: weight.numpy() for weight in extractor.head.weights}
+  extractor.check_trained()
+  weights = {w.name: value for w, value in merged_weights(extractor.head)}
   head = {
     "qa_outputs.weight": weights["kernel"].T.copy(),  # [2, hidden]
     "qa_outputs.bias": weights.get("bias", np.zeros(2, np.float32)),
@@ -256,6 +262,12 @@ def write_model(directory, backbone, head, class_name):
   )
   config = {**config_values(backbone), "architectures": [class_name]}
   write_json_atomically(os.path.join(directory, CONFIG_FILE), config)
+  read = load_huggingface(directory).backbone.weights
+  check_read_back(
+    merged_weights(backbone),
+    {weight.path: weight.numpy() for weight in read},
+    os.path.join(directory, WEIGHTS_FILE),
+  )
 
 
 def save_tokenizer(directory, backbone, vocabulary, do_lower_case):

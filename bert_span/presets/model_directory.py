@@ -3,10 +3,9 @@
 KerasHub reads encoder and tokenizer from it without this package.
 """
 
-import errno
+import io
 import math
 import os
-import shutil
 
 import h5py
 import keras
@@ -18,13 +17,16 @@ from bert_span.modeling.architectures import (
   architecture_of,
   same_tokens,
 )
-from bert_span.modeling.keras_internals import preset_file
+from bert_span.modeling.keras_internals import (
+  preset_file,
+  weights_content,
+  write_preset_config,
+)
 from bert_span.presets import span_config
-from bert_span.presets.encoder_weights import original_weights
+from bert_span.presets.encoder_weights import check_read_back, original_weights
 from bert_span.presets.huggingface import read_tensors
 from bert_span.presets.selection import SELECTION_FILE
 from bert_span.storage.atomic_file import (
-  unfinished_file,
   write_bytes,
   write_json_atomically,
   write_lines,
@@ -64,11 +66,16 @@ _TOKENIZER_VALUES = {
   "oov_token": (None, "[UNK]"),
   "add_prefix_space": (None, False),
 }
+# What writes the files of an ending.
+_WRITERS = {
+  ".keras": "Write the file with extractor.save",
+  ".tflite": "Write the file with extractor.export or export_tflite.py",
+  ".onnx": "See docs/integrations.md, ONNX",
+  ".h5": "Write the file with extractor.save_weights",
+}
 # The object in config.json of what KerasHub's configuration lacks.
 _OWN_KEY = "bert_span"
 _OWN_FIELDS = "attention_dropout", "activation", "layer_norm_epsilon"
-# For the files beside the weights, and their float16 copy for a time.
-_SPACE_FACTOR = 1.6
 # Only larger weights, tables of tokens, are packed: reading them takes longer.
 _PACKED_SIZE = 2**22
 
@@ -79,20 +86,20 @@ def save_backbone(backbone, directory, half_precision=False):
     raise ValueError(
       'A model in bfloat16 is not saved. Load it with dtype="float32".'
     )
-  os.makedirs(directory, exist_ok=True)
-  # The HDF5 library crashes the process where the disk is full.
-  size = sum(4 * math.prod(weight.shape) for weight in backbone.weights)
-  free = shutil.disk_usage(directory).free
-  if free < _SPACE_FACTOR * size:
-    text = f"{os.strerror(errno.ENOSPC)}: the weights need {size:,} bytes"
-    raise OSError(errno.ENOSPC, text, directory)
-  backbone.save_to_preset(directory)
+  weights = encoder.merged_weights(backbone)  # None of them is quantized.
+  write_preset_config(backbone, directory)
   path = os.path.join(directory, CONFIG_FILE)
   config = encoder.encoder_config(backbone)
   own = {name: getattr(config, name) for name in _OWN_FIELDS}
   write_json_atomically(path, {**read_json_object(path), _OWN_KEY: own})
+  path = os.path.join(directory, WEIGHTS_FILE)
+  write_bytes(path, weights_content(backbone))
   if half_precision:
-    halve_weights(os.path.join(directory, WEIGHTS_FILE))
+    halve_weights(path)
+    halves = [(weight, value.astype(np.float16)) for weight, value in weights]
+    weights = [(weight, half.astype(np.float32)) for weight, half in halves]
+  read = load_backbone(directory).weights
+  check_read_back(weights, {w.path: w.numpy() for w in read}, path)
 
 
 def save_head(head, directory):
@@ -101,20 +108,19 @@ def save_head(head, directory):
     raise ValueError(
       f'The name of a head must end in "_head". Received: {head.name!r}'
     )
-  write_tensors(
-    os.path.join(directory, head.name + _EXTENSION),
-    {weight.name: weight.numpy() for weight in head.weights},
-  )
+  weights = encoder.merged_weights(head)
+  path = os.path.join(directory, head.name + _EXTENSION)
+  write_tensors(path, {weight.name: value for weight, value in weights})
+  tensors = read_tensors(path)
+  read = {weight.path: tensors[weight.name] for weight, _ in weights}
+  check_read_back(weights, read, path)
 
 
 def halve_weights(path):
   """Replaces a local .weights.h5 file by one with float16 for float32."""
   largest = np.finfo(np.float16).max
-  with (
-    unfinished_file(path) as unfinished,
-    h5py.File(path) as source,
-    h5py.File(unfinished, "w") as target,
-  ):
+  content = io.BytesIO()  # As in `weights_content`.
+  with h5py.File(path) as source, h5py.File(content, "w") as target:
 
     def copy(name, item):
       if not isinstance(item, h5py.Dataset):
@@ -137,6 +143,7 @@ def halve_weights(path):
 
     target.attrs.update(source.attrs)
     source.visititems(copy)
+  write_bytes(path, content.getvalue())
 
 
 def save_tokenizer(
@@ -195,6 +202,16 @@ def check_checksums(directory):
         f"{file} is missing or differs from its SHA-256 in {path}. Copy the "
         "model again, or give --noverify if the file was changed on purpose."
       )
+
+
+def check_folder_name(path):
+  """Refuses a path for a folder that ends like the name of a file."""
+  ending = os.path.splitext(os.fspath(path).rstrip("/"))[1].lower()
+  if ending in _WRITERS:
+    raise ValueError(
+      f"{path} would be a folder with the name of a file. {_WRITERS[ending]}, "
+      f"or give a name without {ending}."
+    )
 
 
 def is_other_file(name):

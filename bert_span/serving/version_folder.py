@@ -12,6 +12,7 @@ import contextlib
 import os
 import types
 
+from bert_span.presets.model_directory import check_folder_name
 from bert_span.storage.atomic_file import (
   recover_directory,
   unfinished_directory,
@@ -58,6 +59,7 @@ def new_version(base, version=None):
 def check_version(base, version=None):
   """Raises ValueError if `base` or `version` cannot be used."""
   base = os.fspath(base)
+  check_folder_name(base)
   if is_remote(base):
     raise ValueError(
       f"{base} is on a remote file system, where a server would see half a "

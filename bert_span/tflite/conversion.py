@@ -92,11 +92,10 @@ class QuantizableEncoder(PlainEncoder):
     for name in list(self._weights):
       if name.endswith("/kernel"):
         bias = self._weights[name.replace("/kernel", "/bias")]
-        weight = self.weight(name)  # with its adapter
-        matrix = weight.numpy().reshape(-1, np.size(bias))  # [in, out]
-        self._rescale(name, matrix, axis=0)
+        shape = -1, np.size(bias)  # [in, out]
+        self._rescale(name, self.weight(name).numpy().reshape(shape), axis=0)
     name = "token_embedding/embeddings"
-    self._rescale(name, self._weights[name].numpy(), axis=1)
+    self._rescale(name, self.weight(name).numpy(), axis=1)
 
   def __call__(self, inputs):
     # Always True, which the converter cannot know: it would multiply a constant
@@ -116,6 +115,7 @@ class QuantizableEncoder(PlainEncoder):
     steps = np.maximum(np.ceil(scale / step), 1)
     matrix = matrix / (steps * step)
     self._weights[name] = tf.Variable(matrix.astype(np.float32))
+    self._adapters.pop(name, None)  # in the matrix now
     self._steps[name] = tf.Variable(steps.squeeze(axis).astype(np.int32))
     self._step[name] = step
 

@@ -36,6 +36,8 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
   Raises:
     ValueError: the file fails a check. An old file remains.
   """
+  if not os.fspath(path).lower().endswith(".tflite"):
+    raise ValueError(f"path must end with .tflite. Received: {path}")
   options = options or TFLiteOptions()
   training = training_run(source) if source else {}
   info = options.info or ModelInfo(version=bert_span.__version__)
@@ -94,6 +96,7 @@ def _license(training):
 
 def tflite_content(extractor, options):
   """Returns the bytes of a TFLite file, which is not checked yet."""
+  extractor.check_trained()
   tokenizer = extractor.preprocessor.tokenizer
   config = span_config(
     tokenizer.do_lower_case,

@@ -4,6 +4,9 @@ import dataclasses
 
 from bert_span.options.fields import CheckedOptions, option
 
+# Options that bert_span.calibrate fits to the weights of a model.
+FITTED = ("temperature", "log_odds_shift", "null_score_diff_threshold")
+
 
 @dataclasses.dataclass(frozen=True)
 class DecoderOptions(CheckedOptions):
