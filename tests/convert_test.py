@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from programs import succeeds
 from tiny_encoder import INPUTS
-from tiny_extractor import extractor_of, shared_model
+from tiny_extractor import CONTEXT, QUESTION, extractor_of, shared_model
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -29,8 +29,10 @@ def test_a_converted_model_computes_the_same(architecture, tmp_path, capsys):
   converted = SpanExtractor.from_preset(back)
   expected = encoder_config(extractor.backbone)
   assert encoder_config(converted.backbone) == expected
-  tokenizers = (x.preprocessor.tokenizer for x in (converted, extractor))
-  assert len({repr(each.full_vocabulary) for each in tokenizers}) == 1
+  tokenizers = [x.preprocessor.tokenizer for x in (converted, extractor)]
+  assert len({tuple(each.vocabulary) for each in tokenizers}) == 1
+  ids, expected = (each([QUESTION, CONTEXT]).ids for each in tokenizers)
+  assert ids.to_list() == expected.to_list()
   assert {name: getattr(converted, name) for name in names} == options
   theirs = converted(INPUTS)
   for name, logits in extractor(INPUTS).items():

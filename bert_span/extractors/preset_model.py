@@ -223,7 +223,7 @@ class PresetModel(StringModel):
     _check_overwrite(path, overwrite)
     write_bytes(path, weights_content(self))
 
-  def export(self, path, format=None, **options):
+  def export(self, path, format=None, source=None, **options):
     """Writes the model for a server or for devices, and checks the result.
 
     Args:
@@ -231,6 +231,8 @@ class PresetModel(StringModel):
         versions of a served model, which gets the next version.
       format: "tf_saved_model", for TensorFlow Serving, or "litert", TFLite;
         None takes that of the path.
+      source: name or directory of the model, such as "minilm_squad", whose
+        card, licence and scores the export quotes.
       **options: of `export_saved_model`: version, steps, dtype, with_warmup; or
         of `TFLiteOptions`: quantization, dynamic_length, ...
 
@@ -263,9 +265,11 @@ class PresetModel(StringModel):
         "with .tflite, and no other name does. Leave format out, or rename it."
       )
     if format == "tf_saved_model":
-      return serving_export.export_saved_model(self, path, **options)[0]
+      return serving_export.export_saved_model(
+        self, path, source=source, **options
+      )[0]
     options = tflite_export.TFLiteOptions(**options)
-    tflite_export.export_tflite(self, path, options)
+    tflite_export.export_tflite(self, path, options, source=source)
     return path
 
   def check_preprocessor(self):

@@ -5,12 +5,15 @@ import pathlib
 import re
 
 import pytest
+from tiny_extractor import shared_extractor
 
 from bert_span.jobs import ask
 from bert_span.jobs.calibrate import calibrate
 from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets import huggingface, load_pretrained, span_config
+from bert_span.serving import export as serving
 from bert_span.serving.assets_extra import training_run
+from bert_span.tflite import export as tflite
 
 
 def test_missing_files_and_other_names(tmp_path, monkeypatch):
@@ -43,6 +46,17 @@ def test_its_files_are_small_and_have_a_notice_and_a_card():
     for row in rows:
       assert {*re.findall(r"\d\d\.\d+", row)} <= {*figures}
   assert len(rows) >= 5
+
+
+def test_an_export_quotes_the_card_of_its_source(monkeypatch):
+  sources = []
+  for room, name in ((serving, "saved_model"), (tflite, "tflite")):
+    monkeypatch.setattr(
+      room, f"export_{name}", lambda *_, source: sources.append(source) or "x"
+    )
+  for path in ("qa", "qa.tflite"):
+    shared_extractor().export(path, source="minilm_squad")
+  assert sources == ["minilm_squad", "minilm_squad"]
 
 
 def test_jobs_take_its_name_and_do_not_calibrate_it(capsys):
