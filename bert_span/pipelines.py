@@ -76,7 +76,8 @@ class QuestionAnsweringPipeline:
       question, context: str, or lists of str; one passage serves several
         questions.
       top_k: answers for a question at most.
-      doc_stride: tokens that two windows share at least.
+      doc_stride: tokens that two windows share at least, or three quarters of
+        a window if it is more.
       max_answer_len: tokens of the longest answer.
       max_seq_len: tokens of a window.
       max_question_len: tokens of the question that are read.
@@ -117,9 +118,16 @@ class QuestionAnsweringPipeline:
     max_seq_len = max_seq_len or min(longest, 384)
     if doc_stride is None:
       doc_stride = min(max_seq_len // 2, 128)
-    # From the start of one window to that of the next.
-    step = max_seq_len - max_question_len - NUM_SPECIAL_TOKENS - doc_stride
-    windows = WindowOptions(max_seq_len, max(step, 1), max_question_len)
+    if not 0 <= doc_stride < max_seq_len:
+      raise ValueError(
+        "doc_stride, the tokens that two windows share, must be less than "
+        f"max_seq_len ({max_seq_len}). Received: {doc_stride}."
+      )
+    # Passage tokens of a window with the longest question, and of them those
+    # from its start to that of the next: not so few that windows are countless.
+    room = max_seq_len - max_question_len - NUM_SPECIAL_TOKENS
+    step = max(room - doc_stride, room // 4, 1)
+    windows = WindowOptions(max_seq_len, step, max_question_len)
     saved = self.extractor.decoder_options
     decoder = DecoderOptions(
       n_best_size=max(saved.n_best_size, 2 * top_k + 10),

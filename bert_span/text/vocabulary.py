@@ -79,11 +79,13 @@ def load_vocabulary(path, architecture="bert"):
     ids = _with_gaps_filled(values["model"].get("vocab"))
     tokens = _by_id(ids, path)
     # No text has a token that a line of vocab.txt cannot hold.
-    tokens = [t if _LINE.fullmatch(t) else "" for t in tokens]
+    tokens = [
+      token if _LINE.fullmatch(token) else f"[blank {i}]"
+      for i, token in enumerate(tokens)
+    ]
   else:
     lines = read_text(path).rstrip("\n").split("\n")
-    tokens = [line.strip() for line in lines]
-  tokens = _with_distinct_blanks(tokens)
+    tokens = _with_distinct_blanks([line.strip() for line in lines])
   check_vocabulary(tokens, path)
   return tokens
 

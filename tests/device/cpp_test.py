@@ -299,8 +299,8 @@ def piece_rows(cmake_build):
   return functools.partial(_rows, [build / "rows"])
 
 
-@pytest.fixture(scope="module")
-def pieces(texts):
+@pytest.fixture(scope="module", params=[False, True])
+def pieces(texts, request):
   """A Unigram model of some of the texts, normalized as XLM-R's."""
   sentencepiece = pytest.importorskip("sentencepiece")
   content = io.BytesIO()
@@ -308,6 +308,7 @@ def pieces(texts):
   sentencepiece.SentencePieceTrainer.train(
     sentence_iterator=iter(text.decode().split("\n")),
     model_writer=content,
+    byte_fallback=request.param,
     vocab_size=3_000,
     minloglevel=2,
     unk_id=0,

@@ -12,14 +12,21 @@ from tiny_extractor import (
   QUESTION,
   eagerly,
   extractor_of,
+  tiny_pieces,
   trained_pieces,
 )
+from tokenizer_json import tokenizer_json
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
-from bert_span.presets.huggingface import save_huggingface
-from bert_span.text.sentencepiece_model import PIECE_FAMILIES
+from bert_span.presets.huggingface import find_tokenizer, save_huggingface
+from bert_span.text.sentencepiece_model import (
+  PIECE_FAMILIES,
+  ModelProto,
+  sentence_pieces,
+)
+from bert_span.text.vocabulary import load_vocabulary
 from bert_span.tflite.export import tflite_content
 from bert_span.tflite.file import read_files, read_span_config
 from bert_span.tflite.options import TFLiteOptions
@@ -63,6 +70,88 @@ def test_the_vocabulary_of_a_hugging_face_directory_is_found(tmp_path, family):
   (directory / "tokenizer.json").write_text(json.dumps(values))
   with pytest.raises(ValueError, match=r"tokenizer\.json: normalizer\.type"):
     tokens()
+
+
+def test_tokenizer_json_is_read_before_the_files_beside_it(tmp_path, capsys):
+  vocabulary = tiny_pieces("deberta-v2")
+  extractor = extractor_of("deberta-v2", vocabulary=vocabulary)
+  save_huggingface(extractor, tmp_path / "model")
+  path = tmp_path / "model/tokenizer.json"
+  values = json.loads(path.read_text())
+  vocab = values["model"]["vocab"]
+  vocab[6], vocab[9] = vocab[9], vocab[6]
+  path.write_text(json.dumps(values))
+  found, _ = find_tokenizer(tmp_path / "model")
+  assert load_vocabulary(found, "deberta-v2").tokens[6] == vocab[6][0]
+  assert not capsys.readouterr().err
+  # As the published models: only the spm.model falls back to bytes.
+  model = ModelProto.FromString(vocabulary.proto)
+  model.trainer_spec.byte_fallback = True
+  (tmp_path / "model/spm.model").write_bytes(model.SerializeToString())
+  find_tokenizer(tmp_path / "model")
+  said = capsys.readouterr().err
+  assert said.count("\n") == 1
+  assert "tokenizer.json" in said and "spm.model" in said
+
+
+def test_word_pieces_of_tokenizer_json_are_read_before_vocab_txt(tmp_path):
+  ids = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3, "b": 4}
+  path = tmp_path / "tokenizer.json"
+  path.write_text(json.dumps(tokenizer_json("WordPiece", vocab=ids)))
+  (tmp_path / "vocab.txt").write_text("[UNK]\n[CLS]\n[SEP]\nb\na\n")
+  assert load_vocabulary(find_tokenizer(tmp_path)[0]) == [*ids]
+
+
+@pytest.mark.parametrize(
+  ("config", "about_tokenizer", "message"),
+  [
+    # As the Japanese models of cl-tohoku: only config.json names the class.
+    ({"tokenizer_class": "BertJapaneseTokenizer"}, {}, "BertJapaneseTok"),
+    ({}, {"word_tokenizer_type": "mecab"}, "word_tokenizer_type"),
+    ({}, {"subword_tokenizer_type": "character"}, "subword_tokenizer_type"),
+    ({"model_type": "bert"}, {"never_split": ["ab"]}, "never_split"),
+  ],
+)
+def test_tokenizers_of_words_are_refused_by_name(
+  config, about_tokenizer, message, tmp_path
+):
+  (tmp_path / "config.json").write_text(json.dumps(config))
+  (tmp_path / "tokenizer_config.json").write_text(json.dumps(about_tokenizer))
+  (tmp_path / "vocab.txt").write_text("[UNK]\n[CLS]\n[SEP]\na\n")
+  with pytest.raises(ValueError, match=rf"config\.json: .*{message}"):
+    find_tokenizer(tmp_path)
+
+
+def test_pieces_that_tokenizer_json_cannot_have_are_kept_here(tmp_path):
+  model = ModelProto.FromString(tiny_pieces("xlm-roberta").proto)
+  model.normalizer_spec.add_dummy_prefix = False
+  vocabulary = sentence_pieces(model.SerializeToString(), "xlm-roberta", "")
+  extractor = extractor_of("xlm-roberta", vocabulary=vocabulary)
+  with pytest.raises(ValueError, match="add_dummy_prefix"):
+    save_huggingface(extractor, tmp_path / "model")
+  assert not (tmp_path / "model").exists()
+  extractor.save_to_preset(tmp_path / "model")
+  read = SpanExtractor.from_preset(tmp_path / "model").preprocessor.tokenizer
+  assert read.full_vocabulary == vocabulary
+
+
+def test_steps_of_a_normalizer_are_kept_and_no_tflite_file_has_them(tmp_path):
+  model = ModelProto.FromString(tiny_pieces("deberta-v2").proto)
+  model.normalizer_spec.name = "Replace NFC Strip"
+  vocabulary = sentence_pieces(model.SerializeToString(), "deberta-v2", "")
+  extractor = extractor_of("deberta-v2", vocabulary=vocabulary)
+  save_huggingface(extractor, tmp_path / "theirs")
+  (tmp_path / "theirs/spm.model").unlink()
+  extractor.save_to_preset(tmp_path / "ours")
+  for name in ("theirs", "ours"):
+    read = SpanExtractor.from_preset(
+      tmp_path / name, extractor.window_options
+    ).preprocessor.tokenizer
+    ids = read(["the\nmill\t", "in  the"]).ids.to_list()
+    tokens = [[read.vocabulary[i] for i in row] for row in ids]
+    assert tokens == [["▁the", "▁mill"], ["▁in", "▁the"]]
+  with pytest.raises(ValueError, match="Replace NFC Strip"):
+    tflite_content(extractor, TFLiteOptions())
 
 
 @pytest.mark.parametrize("family", ["xlm-roberta", "deberta-v2"])

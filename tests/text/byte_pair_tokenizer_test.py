@@ -72,6 +72,14 @@ def test_a_vocabulary_of_another_model_is_refused():
     BytePairTokenizer([t for t in _VOCABULARY if t != "Ġtide"], _MERGES)
 
 
+def test_a_merge_of_characters_that_are_no_bytes_is_refused():
+  # GPT-2's alphabet has no 日; Windows' line ends are no part of a merge.
+  for token in ("l日", "o\r"):
+    vocabulary, merge = [*_VOCABULARY, token], " ".join(token)
+    with pytest.raises(ValueError, match="lacks 1 bytes"):
+      BytePairTokenizer(vocabulary, [*_MERGES, merge])
+
+
 def test_config_rebuilds_the_layer(tokenizer):
   copy = BytePairTokenizer.from_config(tokenizer.get_config())
   assert _tokens(copy, "low tide") == _tokens(tokenizer, "low tide")

@@ -62,6 +62,57 @@ def test_byte_pairs_are_read_from_both_kinds_of_files(tmp_path):
     load_vocabulary(str(path))
 
 
+def test_files_of_windows_give_the_same_vocabulary(tmp_path):
+  (tmp_path / "vocab.json").write_text('{"a": 0,\r\n"b": 1, "ab": 2}\r\n')
+  (tmp_path / "merges.txt").write_bytes(b"#version: 0.2\r\na b\r\n\r\n")
+  expected = BytePairs(["a", "b", "ab"], ["a b"])
+  assert load_vocabulary(str(tmp_path / "vocab.json")) == expected
+  path = tmp_path / "vocab.txt"
+  path.write_bytes(b"\xef\xbb\xbf[UNK]\r\n[CLS]\r\n[SEP]\r\na\r\n")
+  assert load_vocabulary(str(path)) == ["[UNK]", "[CLS]", "[SEP]", "a"]
+
+
+def test_tokens_that_no_line_holds_keep_their_rows(tmp_path):
+  # transformers gives two equal lines of a vocab.txt the id of the last.
+  names = [
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    *"abcdefghij",
+    " a",
+    "b\n",
+    "c d",
+    "\ud800",
+  ]
+  ids = {token: i + (i > 3) for i, token in enumerate(names)}
+  path = tmp_path / "tokenizer.json"
+  path.write_text(json.dumps(tokenizer_json("WordPiece", vocab=ids)))
+  tokens = load_vocabulary(str(path))
+  assert tokens[3:6] == ["a", "[blank 4]", "b"]
+  assert tokens[-5:-3] == ["[blank 14]", "[blank 15]"]
+  assert tokens[-3:] == ["c d", "[blank 17]", "[blank 18]"]
+  (tmp_path / "vocab.txt").write_text("\n".join(tokens) + "\n")
+  assert load_vocabulary(str(tmp_path / "vocab.txt")) == tokens
+  # Not a gap, but another file.
+  ids["[CLS]"] = 1000
+  path.write_text(json.dumps(tokenizer_json("WordPiece", vocab=ids)))
+  with pytest.raises(ValueError, match=r"tokenizer\.json: its vocabulary"):
+    load_vocabulary(str(path))
+
+
+@pytest.mark.parametrize("token", ["a" * 1_000_000, "##" + "é" * 129])
+def test_a_token_that_cannot_be_looked_for_is_refused(tmp_path, token):
+  ids = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3, token: 4}
+  path = tmp_path / "vocab.txt"
+  path.write_text("\n".join(ids))
+  as_json = tmp_path / "tokenizer.json"
+  as_json.write_text(json.dumps(tokenizer_json("WordPiece", vocab=ids)))
+  for file in (path, as_json):
+    with pytest.raises(ValueError, match=f"{file.name}: .*256 bytes") as error:
+      load_vocabulary(str(file))
+    assert len(str(error.value)) < 500
+
+
 def test_a_file_that_is_not_of_byte_pairs_is_named(tmp_path):
   model = {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}
   path = tmp_path / "tokenizer.json"
