@@ -1,12 +1,13 @@
 """bert_span.convert and its job: every architecture, to and fro."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 from programs import succeeds
 from tiny_encoder import INPUTS
-from tiny_extractor import extractor_of, shared_model
+from tiny_extractor import CONTEXT, QUESTION, extractor_of, shared_model
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -28,12 +29,22 @@ def test_a_converted_model_computes_the_same(architecture, tmp_path, capsys):
   converted = SpanExtractor.from_preset(back)
   expected = encoder_config(extractor.backbone)
   assert encoder_config(converted.backbone) == expected
-  tokenizers = (x.preprocessor.tokenizer for x in (converted, extractor))
-  assert len({repr(each.full_vocabulary) for each in tokenizers}) == 1
+  tokenizers = [x.preprocessor.tokenizer for x in (converted, extractor)]
+  assert len({tuple(each.vocabulary) for each in tokenizers}) == 1
+  ids, expected = (each([QUESTION, CONTEXT]).ids for each in tokenizers)
+  assert ids.to_list() == expected.to_list()
   assert {name: getattr(converted, name) for name in names} == options
   theirs = converted(INPUTS)
   for name, logits in extractor(INPUTS).items():
     np.testing.assert_allclose(theirs[name], logits, atol=1e-5)
+
+
+@pytest.mark.parametrize("to", ["bert_span", "huggingface"])
+def test_a_model_card_goes_with_its_model(tmp_path, to):
+  model = shutil.copytree(shared_model(), tmp_path / "model")
+  (model / "README.md").write_text("license: mit")
+  convert(str(model), str(tmp_path / "new"), to)
+  assert (tmp_path / "new" / "README.md").read_text() == "license: mit"
 
 
 def test_what_transformers_cannot_read_is_refused(tmp_path):

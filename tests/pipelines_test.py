@@ -178,20 +178,6 @@ def test_answers_are_widened_to_whole_words(text, span, widened):
   assert text[slice(*offsets)] == widened
 
 
-def test_windows_that_share_much_are_not_one_a_token(qa, monkeypatch):
-  steps = []
-  made = qa._with_options
-  monkeypatch.setattr(
-    qa,
-    "_with_options",
-    lambda *options: steps.append(options[0].doc_stride) or made(*options),
-  )
-  for doc_stride in (13, 20, 31):
-    assert qa(QUESTION, CONTEXT, doc_stride=doc_stride)["answer"]
-  # 32 - 8 - 3 = 21 tokens of the passage with the longest question.
-  assert steps == [8, 5, 5]
-
-
 def test_no_answer_is_given_only_if_it_may_be():
   qa = pipeline(model="minilm_squad")
   question, context = "How much did the bakery cost?", "Anna built the mill."

@@ -339,6 +339,7 @@ class Extractor(PresetModel):
   @property
   def graph(self):
     """The `AnswerGraph` of `predictions`, made when it is needed first."""
+    self.check_trained()
     if self._graph is None:
       object.__setattr__(self, "_graph", self.make_graph())
     return self._graph

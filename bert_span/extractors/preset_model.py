@@ -19,7 +19,8 @@ from bert_span.modeling.encoder import (
 )
 from bert_span.modeling.heads import assign_head
 from bert_span.modeling.keras_internals import (
-  MemoryFile,
+  keras_content,
+  load_keras_content,
   sublayers,
   weights_content,
 )
@@ -193,29 +194,25 @@ class PresetModel(StringModel):
       write_selection(unfinished, selection)
       write_span_config(unfinished, config)
 
-  def save(self, filepath, overwrite=True, **kwargs):
+  def save(self, filepath, overwrite=True, zipped=None, **kwargs):
     """As keras.Model.save; writes a .keras file whole or not at all.
 
     The file is read back before it replaces an old one.
     """
     path = os.fspath(filepath)
-    if not path.endswith(".keras"):
-      check_folder_name(path)
-    if not path.endswith(".keras") or kwargs.get("zipped") is False:
-      super().save(filepath, overwrite, **kwargs)
+    if not path.endswith(".keras") or zipped is False or kwargs:
+      if not path.endswith(".keras"):
+        check_folder_name(path)
+      super().save(filepath, overwrite, zipped, **kwargs)
       return
     _check_overwrite(path, overwrite)
-    file = MemoryFile("model.keras")
-    super().save(file, **kwargs)
+    content = keras_content(self)
     classes = [type(part) for part in (self, self.head, self.preprocessor)]
-    loaded = keras.saving.load_model(
-      MemoryFile("model.keras", file.getbuffer()),
-      custom_objects={each.__name__: each for each in classes},
-      compile=False,
-    )
-    read = {weight.path: np.array(weight) for weight in loaded.weights}
+    objects = {each.__name__: each for each in classes}
+    read = load_keras_content(content, objects).weights
+    read = {weight.path: np.array(weight) for weight in read}
     check_read_back(merged_weights(self), read, path)
-    write_bytes(path, file.getbuffer())
+    write_bytes(path, content)
 
   def save_weights(self, filepath, overwrite=True, max_shard_size=None):
     """As keras.Model.save_weights; one file is written whole or not at all."""
@@ -227,7 +224,7 @@ class PresetModel(StringModel):
     _check_overwrite(path, overwrite)
     write_bytes(path, weights_content(self))
 
-  def export(self, path, format=None, **options):
+  def export(self, path, format=None, source=None, **options):
     """Writes the model for a server or for devices, and checks the result.
 
     Args:
@@ -235,6 +232,8 @@ class PresetModel(StringModel):
         versions of a served model, which gets the next version.
       format: "tf_saved_model", for TensorFlow Serving, or "litert", TFLite;
         None takes that of the path.
+      source: name or directory of the model, such as "minilm_squad", whose
+        card, licence and scores the export quotes.
       **options: of `export_saved_model`: version, steps, dtype, with_warmup; or
         of `TFLiteOptions`: quantization, dynamic_length, ...
 
@@ -255,15 +254,12 @@ class PresetModel(StringModel):
     ending = os.path.splitext(os.fspath(path))[1].lower()
     of_ending = {".tflite": "litert", ".onnx": "onnx"}
     format = format or of_ending.get(ending, "tf_saved_model")
-    if format == "onnx":
-      raise ValueError(
-        f"{path}: ONNX takes windows, not strings. docs/integrations.md, ONNX, "
-        "has the recipe: keras.Model(extractor.input, extractor.output).export("
-        '"qa.onnx", format="onnx").'
-      )
     if format not in ("tf_saved_model", "litert"):
       raise ValueError(
-        f"format must be tf_saved_model or litert. Received: {format!r}."
+        f"format must be tf_saved_model or litert. Received: {format!r}. For "
+        "ONNX, which takes windows and no strings, docs/integrations.md has "
+        "the recipe: keras.Model(extractor.input, extractor.output).export("
+        '"qa.onnx", format="onnx").'
       )
     if (format == "litert") != (ending == ".tflite"):
       raise ValueError(
@@ -271,9 +267,11 @@ class PresetModel(StringModel):
         "with .tflite, and no other name does. Leave format out, or rename it."
       )
     if format == "tf_saved_model":
-      return serving_export.export_saved_model(self, path, **options)[0]
+      return serving_export.export_saved_model(
+        self, path, source=source, **options
+      )[0]
     options = tflite_export.TFLiteOptions(**options)
-    tflite_export.export_tflite(self, path, options)
+    tflite_export.export_tflite(self, path, options, source=source)
     return path
 
   def check_preprocessor(self):

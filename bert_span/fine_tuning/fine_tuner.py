@@ -35,7 +35,8 @@ def fine_tune(
 
   Unlike `fit` it has run_squad's update on any number of devices, one norm of
   all gradients, batches of windows of similar length, and checkpoints from
-  which a run continues bit for bit.
+  which a run continues bit for bit. As after `fit`, options that were fitted to
+  the old weights are reset, see `Extractor.note_training`.
 
   Args:
     extractor: `SpanExtractor` or `BioExtractor`.

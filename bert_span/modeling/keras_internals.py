@@ -10,6 +10,7 @@ import io
 import os
 
 import keras
+from keras.src.saving import saving_lib
 from keras_hub.src.utils import preset_utils
 
 
@@ -48,26 +49,35 @@ def lora_products(layer):
   return products
 
 
-class MemoryFile(io.BytesIO):
-  """A file in memory, whose name Keras takes for a path.
-
-  The HDF5 library ends the process where it cannot write to the disk, so all
-  that Keras saves is first written to memory.
-  """
-
-  def __init__(self, name, content=b""):
-    super().__init__(content)
-    self._name = name
+class _WeightsFile(io.BytesIO):
+  """A file in memory that Keras takes for the path of one."""
 
   def __str__(self):
-    return self._name
+    return "model.weights.h5"
 
 
 def weights_content(model):
-  """Returns the bytes that save_weights of a Keras model writes."""
-  file = MemoryFile("model.weights.h5")
+  """Returns the bytes that save_weights of a Keras model writes.
+
+  The HDF5 library ends the process where it cannot write to the disk, so it
+  writes to memory.
+  """
+  file = _WeightsFile()
   keras.Model.save_weights(model, file)
   return file.getvalue()
+
+
+def keras_content(model):
+  """Returns the bytes of a model's .keras file."""
+  file = io.BytesIO()
+  saving_lib.save_model(model, file)
+  return file.getvalue()
+
+
+def load_keras_content(content, custom_objects):
+  """Returns the model in the bytes of a .keras file, without its optimizer."""
+  file = io.BytesIO(content)
+  return saving_lib.load_model(file, custom_objects, compile=False)
 
 
 def write_preset_config(backbone, directory):

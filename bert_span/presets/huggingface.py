@@ -105,30 +105,20 @@ def load_huggingface(directory):
   config = read_config(directory)
   architecture = ARCHITECTURES[config.architecture]
   first = architecture.first_position
-  files, shapes = {}, {}  # of each tensor, the shape in the original's layout
-  for path in _tensor_files(directory):
-    with open_safetensors(path) as file:
-      stored_shapes = {n: file.get_slice(n).get_shape() for n in file.keys()}  # noqa: SIM118
-    for stored, shape in stored_shapes.items():
-      name = _weight_name(stored, architecture)
-      if name in files:
-        raise ValueError(
-          f"{path}: {stored} is the same weight as {files[name][1]} in "
-          f"{files[name][0]}. Remove the one that was not trained."
-        )
-      if name.endswith(_POSITIONS) and shape:
-        shape = [shape[0] - first, *shape[1:]]
-      shapes[name] = shape[::-1] if _is_transposed(name, shape) else shape
-      files[name] = path, stored
+  files, shapes = find_tensors(directory, architecture)
+  for name, shape in shapes.items():  # to the original's layout
+    if name.endswith(_POSITIONS) and shape:
+      shape = [shape[0] - first, *shape[1:]]
+    shapes[name] = shape[::-1] if _is_transposed(name, shape) else shape
 
   def read_original(name):
-    tensor = _read_tensor(files, name)
+    tensor = read_tensor(files, name)
     if name.endswith(_POSITIONS):
       tensor = tensor[first:]
       # RoBERTa's tokens all have the one segment: part of each position.
       segment = name.replace(_POSITIONS, "token_type_embeddings.weight")
       if segment in files and not architecture.has_segments:
-        segments = _read_tensor(files, segment)
+        segments = read_tensor(files, segment)
         if segments.shape[1:] != tensor.shape[1:] or not len(segments):
           raise ValueError(
             f"{directory}: {files[segment][1]} must have the shape [1 or more, "
@@ -150,6 +140,28 @@ def load_huggingface(directory):
     lower_case if architecture.tokens == WORD_PIECES else False,
     f"the Hugging Face directory {directory}",
   )
+
+
+def find_tensors(directory, architecture):
+  """Where the weights of a local directory are stored, and their shapes.
+
+  Returns:
+    A dict of (file, name in it), and one of shapes, both by the names of an
+    encoder without a head in today's transformers.
+  """
+  files, shapes = {}, {}
+  for path in _tensor_files(directory):
+    with open_safetensors(path) as file:
+      stored = {n: file.get_slice(n).get_shape() for n in file.keys()}  # noqa: SIM118
+    for stored_name, shape in stored.items():
+      name = _weight_name(stored_name, architecture)
+      if name in files:
+        raise ValueError(
+          f"{path}: {stored_name} is the same weight as {files[name][1]} in "
+          f"{files[name][0]}. Remove the one that was not trained."
+        )
+      files[name], shapes[name] = (path, stored_name), shape
+  return files, shapes
 
 
 def read_config(preset):
@@ -434,7 +446,8 @@ def read_tensors(path, names=None):
   )
 
 
-def _read_tensor(files, name):
+def read_tensor(files, name):
+  """The float32 array of a weight of `find_tensors`."""
   path, stored = files[name]
   return read_tensors(path, [stored])[stored]
 
@@ -497,7 +510,7 @@ def _is_transposed(name, shape):
 def _read_head(files, directory):
   """The head of question answering as a span head; {} if there is none."""
   head = {
-    name: _read_tensor(files, f"qa_outputs.{theirs}").T
+    name: read_tensor(files, f"qa_outputs.{theirs}").T
     for name, theirs in (("kernel", "weight"), ("bias", "bias"))
     if f"qa_outputs.{theirs}" in files
   }

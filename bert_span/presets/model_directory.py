@@ -120,7 +120,7 @@ def save_head(head, directory):
 def halve_weights(path):
   """Replaces a local .weights.h5 file by one with float16 for float32."""
   largest = np.finfo(np.float16).max
-  content = io.BytesIO()  # See `MemoryFile`.
+  content = io.BytesIO()  # As in `weights_content`.
   with h5py.File(path) as source, h5py.File(content, "w") as target:
 
     def copy(name, item):

@@ -14,6 +14,7 @@ from bert_span.storage.json_fields import NAMES
 from bert_span.text.options import WindowOptions
 
 CONFIG_FILE = "span_config.json"
+MODEL_CARD = "README.md"
 _FORMAT_VERSION = 1
 _TYPES = {"head": str, "do_lower_case": bool, "window": dict, "decoder": dict}
 # The trained models that come with this package.
@@ -35,6 +36,15 @@ def find_embedded_model(preset):
       f"{directory}. Install it again, from its wheel or a full checkout."
     )
   return directory
+
+
+def find_model_file(model, name):
+  """The path of a file beside a model, a directory or name; None without it."""
+  path = os.path.join(find_embedded_model(model), name)
+  try:
+    return path if tf.io.gfile.exists(path) else None
+  except tf.errors.UnimplementedError:  # A handle such as hf://, no file.
+    return None
 
 
 def span_config(do_lower_case, window_options, decoder_options, head):
@@ -63,12 +73,8 @@ def update_decoder(directory, values):
 
 def read_span_config(directory):
   """Reads a `span_config`; None if the directory or embedded model has none."""
-  path = os.path.join(find_embedded_model(directory), CONFIG_FILE)
-  try:
-    exists = tf.io.gfile.exists(path)
-  except tf.errors.UnimplementedError:  # A handle such as hf://, no file.
-    return None
-  return parse_span_config(read_bytes(path), path) if exists else None
+  path = find_model_file(directory, CONFIG_FILE)
+  return parse_span_config(read_bytes(path), path) if path else None
 
 
 def parse_span_config(content, path):

@@ -12,6 +12,7 @@ import os
 
 import tensorflow as tf
 
+from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.heads import assign_weights
 from bert_span.presets import huggingface, model_directory
 from bert_span.presets.encoder_weights import original_tensors
@@ -123,16 +124,14 @@ def read_heads(directory):
   path = os.path.join(directory, HEADS_FILE)
   if os.path.isfile(path):
     return huggingface.read_tensors(path)
-  path = os.path.join(directory, huggingface.WEIGHTS_FILE)
-  if not os.path.isfile(path):
+  names = huggingface.WEIGHTS_FILE, huggingface.INDEX_FILE
+  if not any(os.path.isfile(os.path.join(directory, name)) for name in names):
     return {}
-  with huggingface.open_safetensors(path) as file:
-    stored = set(_HUGGINGFACE_NAMES.values()).intersection(file.keys())
-  tensors = huggingface.read_tensors(path, stored)
+  files, _ = huggingface.find_tensors(directory, ARCHITECTURES["bert"])
   return {
-    name: _linear(name, tensors[theirs])
+    name: _linear(name, huggingface.read_tensor(files, theirs))
     for name, theirs in _HUGGINGFACE_NAMES.items()
-    if theirs in tensors
+    if theirs in files
   }
 
 

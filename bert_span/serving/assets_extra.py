@@ -10,6 +10,7 @@ import tensorflow as tf
 
 import bert_span
 from bert_span.modeling.encoder import encoder_config
+from bert_span.presets.span_config import MODEL_CARD, find_model_file
 from bert_span.serving import signatures
 from bert_span.serving.fresh_process import meta_graph
 from bert_span.storage.atomic_file import (
@@ -21,7 +22,7 @@ from bert_span.storage.log import log_line
 
 _PACKAGES = ("tensorflow", "tensorflow-text", "keras", "keras-hub")
 _TRAINING_FILES = {
-  "card": "README.md",
+  "card": MODEL_CARD,
   "metadata": "metadata.json",
   "options": "training_options.json",
   "flags": "run.flags",
@@ -92,14 +93,14 @@ def package_versions():
 
 
 def training_run(model):
-  """The contents of the files about the training of a model directory."""
+  """The contents of the files about the training of a model, by their keys."""
   folders = [model]  # and output_dir, if it is run_squad's output_dir/model
   if os.path.basename(os.path.normpath(model)) == "model":
     folders.append(os.path.dirname(os.path.abspath(model)))
   run = {}
   for key, name in _TRAINING_FILES.items():
-    paths = [os.path.join(folder, name) for folder in folders]
-    path = next(filter(tf.io.gfile.exists, paths), None)
+    paths = (find_model_file(folder, name) for folder in folders)
+    path = next(filter(None, paths), None)
     if path and name.endswith(".json"):
       run[key] = read_json(path)
     elif path:

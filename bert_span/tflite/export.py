@@ -41,6 +41,11 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
     raise ValueError(f"path must end with .tflite. Received: {path}")
   options = options or TFLiteOptions()
   log_line("Converting the model ...")
+  training = training_run(source) if source else {}
+  info = options.info or ModelInfo(version=bert_span.__version__)
+  if not info.license:
+    info = dataclasses.replace(info, license=_license(training))
+  options = dataclasses.replace(options, info=info)
   content = tflite_content(extractor, options)
   path = os.path.realpath(path)
   name = os.path.basename(path)
@@ -74,12 +79,22 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
     },
     "verification": verified,
     "evaluation": scores,
-    "training": training_run(source) if source else {},
+    "training": training,
     "versions": {**package_versions(), "runtime": runtime_name()},
   }
   atomic_file.write_json_atomically(f"{path}.json", report)
   atomic_file.write_text_atomically(f"{path}.txt", report_text(report))
   return report
+
+
+def _license(training):
+  """The license in the head of a model card, "" without one."""
+  found = (
+    line.partition(":")[2].strip()
+    for line in training.get("card", ())
+    if line.startswith("license:")
+  )
+  return next(found, "")
 
 
 def tflite_content(extractor, options):

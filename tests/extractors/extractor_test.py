@@ -371,7 +371,7 @@ def test_exports_of_a_hugging_face_directory_answer_the_same(
   assert has_int8 == (quantization == "dynamic")
 
 
-def test_what_cannot_be_learned_or_exported_is_refused(extractor, tmp_path):
+def test_what_cannot_be_learned_is_refused(extractor):
   with pytest.raises(ValueError, match="no examples"):
     fine_tune(extractor, [])
   for answer in (("Anna", 3), ("Anna", -1), ("", 0), ("x", 10**6)):
@@ -382,5 +382,3 @@ def test_what_cannot_be_learned_or_exported_is_refused(extractor, tmp_path):
   example = SquadExample("q7", QUESTION, CONTEXT, annotations=spans)
   with pytest.raises(ValueError, match="q7"):
     fine_tune(shared_extractor(kind=BioExtractor), [example])
-  with pytest.raises(ValueError, match="tf_saved_model or litert"):
-    extractor.export(tmp_path / "x", "onnx")

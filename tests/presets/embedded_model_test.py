@@ -5,12 +5,15 @@ import pathlib
 import re
 
 import pytest
+from tiny_extractor import shared_extractor
 
 from bert_span.jobs import ask
 from bert_span.jobs.calibrate import calibrate
 from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets import huggingface, load_pretrained, span_config
+from bert_span.serving import export as serving
 from bert_span.serving.assets_extra import training_run
+from bert_span.tflite import export as tflite
 
 
 def test_missing_files_and_other_names(tmp_path, monkeypatch):
@@ -32,8 +35,10 @@ def test_its_files_are_small_and_have_a_notice_and_a_card():
   files = [path for path in folder.rglob("*") if path.is_file()]
   assert sum(path.stat().st_size for path in files) <= 45_000_000
   assert (folder.parent / "NOTICE").is_file()
-  # The scores that docs/results.md has, too; exports have it.
-  card = training_run(str(folder))["card"]
+  # The scores that docs/results.md has, too; exports have it by its name.
+  card = training_run("minilm_squad")["card"]
+  assert "license: apache-2.0" in card
+  assert any("Trained on 55,589 questions" in line for line in card)
   rows = [line for line in card if re.search(r"\d\d\.\d+ \|$", line)]
   results = folder.parents[2] / "docs" / "results.md"
   if results.exists():
@@ -41,6 +46,17 @@ def test_its_files_are_small_and_have_a_notice_and_a_card():
     for row in rows:
       assert {*re.findall(r"\d\d\.\d+", row)} <= {*figures}
   assert len(rows) >= 5
+
+
+def test_an_export_quotes_the_card_of_its_source(monkeypatch):
+  sources = []
+  for room, name in ((serving, "saved_model"), (tflite, "tflite")):
+    monkeypatch.setattr(
+      room, f"export_{name}", lambda *_, source: sources.append(source) or "x"
+    )
+  for path in ("qa", "qa.tflite"):
+    shared_extractor().export(path, source="minilm_squad")
+  assert sources == ["minilm_squad", "minilm_squad"]
 
 
 def test_jobs_take_its_name_and_do_not_calibrate_it(capsys):

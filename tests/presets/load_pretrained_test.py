@@ -1,5 +1,7 @@
 """Every kind of source that an encoder can come from."""
 
+import json
+
 import keras_hub
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from tiny_encoder import tiny_encoder
 from tiny_extractor import VOCABULARY, shared_extractor, shared_model
 from toy_trainer import assert_same
 
-from bert_span.presets import load_pretrained
+from bert_span.presets import huggingface, load_pretrained
 from bert_span.storage.files import copy_tree
 
 
@@ -33,6 +35,29 @@ def test_keras_hub_preset_brings_its_vocabulary(tmp_path):
   assert_same(loaded.backbone.weights, backbone.weights)
   assert (loaded.head_weights, loaded.lower_case) == ({}, False)
   assert loaded.vocabulary() == vocabulary
+
+
+@pytest.mark.parametrize(
+  ("file", "key", "value"),
+  [
+    ("config.json", "architectures", ["RobertaModel"]),
+    ("config.json", "tokenizer_class", "BertJapaneseTokenizer"),
+    ("tokenizer_config.json", "strip_accents", False),
+  ],
+)
+def test_a_handle_is_checked_as_a_directory_is(
+  tmp_path, monkeypatch, file, key, value
+):
+  directory = tmp_path / "model"
+  huggingface.save_huggingface(shared_extractor(), directory)
+  # KerasHub takes a path for a handle.
+  monkeypatch.setattr(load_pretrained, "_HUB_SCHEMES", ("/",))
+  loaded = load_pretrained.load_pretrained(directory)
+  assert loaded.vocabulary() == VOCABULARY
+  path = directory / file
+  path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+  with pytest.raises(ValueError, match=rf"{path}: {key} "):
+    load_pretrained.load_pretrained(directory)
 
 
 @pytest.mark.parametrize(

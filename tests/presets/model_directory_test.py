@@ -1,6 +1,5 @@
 """Saving a model and reading it back, here and with KerasHub alone."""
 
-import errno
 import json
 import os
 import pathlib
@@ -13,6 +12,7 @@ import keras_hub
 import numpy as np
 import pytest
 import tensorflow as tf
+from programs import run_python
 from safetensors.numpy import save
 from tiny_encoder import INPUTS, tiny_encoder
 from tiny_extractor import extractor_of, tiny_extractor
@@ -250,12 +250,83 @@ def test_saved_tokenizer_is_read_here_and_by_keras_hub(copy, do_lower_case):
   assert load_vocabulary(loaded.vocabulary_path) == vocabulary
 
 
-def test_weights_for_which_there_is_no_space_are_not_begun(
-  tmp_path, monkeypatch
+_WRITERS = {
+  "model": "extractor.save_to_preset(path)",
+  "half": "extractor.save_to_preset(path, half_precision=True)",
+  "file.keras": "extractor.save(path)",
+  "file.weights.h5": "extractor.save_weights(path)",
+  "huggingface": "save_huggingface(extractor, path)",
+}
+_FULL = """
+import errno, os, resource, sys
+from tiny_extractor import tiny_extractor
+from bert_span.presets.huggingface import save_huggingface
+extractor = tiny_extractor(num_layers=2)
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+for path, write in {writers!r}.items():
+  code = compile(write, path, "eval")
+  eval(code)
+  before = os.path.getsize(path)
+  # The weights' file begins, and ends after the limit.
+  for size in (1, 2000, 4096, 10_000, 20_000):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    try:
+      eval(code)
+    except OSError as error:
+      assert error.errno == errno.EFBIG, error
+      assert error.filename, error
+    else:
+      raise AssertionError((path, size))
+    finally:
+      resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+  assert os.path.getsize(path) == before
+  eval(code)
+assert sorted(os.listdir()) == sorted({writers!r}), os.listdir()
+"""
+
+
+@pytest.mark.large
+def test_a_file_beyond_a_limit_is_an_error_that_leaves_the_old_one(
+  tmp_path, repository
 ):
-  usage = shutil.disk_usage(tmp_path)._replace(free=1000)
-  monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
-  with pytest.raises(OSError, match="weights need") as caught:
-    model_directory.save_backbone(tiny_encoder(), tmp_path / "model")
-  assert caught.value.errno == errno.ENOSPC
-  assert not list((tmp_path / "model").iterdir())
+  # In its own process, which the HDF5 library would end.
+  folders = (repository, repository / "tests/support")
+  ended = run_python(
+    "-c",
+    _FULL.format(writers=_WRITERS),
+    cwd=tmp_path,
+    env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))},
+  )
+  assert ended.returncode == 0, ended.stderr[-2000:]
+
+
+def _damage(path):
+  with h5py.File(path, "r+") as file:
+    file["layers/dense/vars/1"][0] += 1
+
+
+@pytest.mark.parametrize(
+  ("name", "writer", "path"),
+  [
+    ("pooled_dense/bias", "write_bytes", "model.weights.h5"),
+    ("span_head/kernel", "write_tensors", "span_head.safetensors"),
+  ],
+)
+def test_what_is_read_back_otherwise_replaces_nothing(
+  copy, monkeypatch, name, writer, path
+):
+  write = getattr(model_directory, writer)
+
+  def damaging(written, content):
+    write(written, content)
+    if os.path.basename(written) == "model.weights.h5":
+      _damage(written)
+    if os.path.basename(written) == "span_head.safetensors":
+      write(written, {n: 2 * value for n, value in content.items()})
+
+  before = {p: p.read_bytes() for p in copy.rglob("*") if p.is_file()}
+  monkeypatch.setattr(model_directory, writer, damaging)
+  with pytest.raises(ValueError, match=f"{path}.*{name}"):
+    tiny_extractor().save_to_preset(copy)
+  assert os.listdir(copy.parent) == [copy.name]
+  assert before == {p: p.read_bytes() for p in copy.rglob("*") if p.is_file()}

@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util
+import itertools
 import json
 import pathlib
 import re
@@ -34,6 +35,7 @@ _KERAS_NLP = (
   *("bert", "bert uncased", "distilbert", "electra", "roberta"),
   *("xlm-roberta", "deberta-v2"),
 )
+_AND_LARGE = " (and -large)"
 _PAGE = "docs/coming_from_transformers.md"
 
 
@@ -198,6 +200,28 @@ def test_a_preset_with_other_tokens_is_refused_by_name(tmp_path, key, value):
   path.write_text(json.dumps(values))
   with pytest.raises(ValueError, match=rf"{path}: {key} "):
     _load(tmp_path)
+
+
+def test_the_page_says_of_each_checkpoint_whether_it_loads(repository):
+  lines = (repository / _PAGE).read_text("utf-8").splitlines()
+  start = lines.index("| checkpoint | here |")
+  shown = {}
+  for line in itertools.takewhile(str.strip, lines[start + 2 :]):
+    checkpoints, verdict = line.strip("| ").split(" | ")
+    names = re.findall("`([^`]+)`", checkpoints)
+    assert not shown.keys() & names
+    shown |= dict.fromkeys(names, verdict)
+  expected = {
+    name.removesuffix(_AND_LARGE): PUBLISHED[name] for name in PUBLISHED
+  }
+  assert shown.keys() == expected.keys()
+  for name, row in expected.items():
+    if row.refused:
+      assert shown[name].startswith("refused: ") and row.refused in shown[name]
+    else:
+      verdict = "loads once " if row.is_pickled else "loads"
+      assert shown[name].startswith(verdict)
+      assert row.is_pickled or shown[name] == verdict
 
 
 def test_the_table_has_what_the_facts_say():

@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
+from safetensors.numpy import load_file, save_file
 from tiny_pretraining import tiny_batch, tiny_model
 from toy_trainer import assert_same
 
@@ -97,6 +98,23 @@ def test_the_huggingface_directory_is_read_back(model, huggingface):
   values = read_json_object(os.path.join(huggingface, "config.json"))
   assert values["hidden_act"] == "gelu_new"  # the tanh form
   assert values["architectures"] == ["BertForMaskedLM"]
+
+
+def test_the_heads_of_old_and_of_wrapped_files_are_read(
+  model, huggingface, tmp_path
+):
+  path = tmp_path / "model.safetensors"
+  tensors = load_file(os.path.join(huggingface, path.name))
+  old = {
+    # As in Google's files on the hub, and after DistributedDataParallel.
+    "module." + name.replace("LayerNorm.weight", "LayerNorm.gamma"): tensor
+    for name, tensor in tensors.items()
+  }
+  save_file(old, path)
+  assert_same_heads(read_heads(str(tmp_path)), mlm_tensors(model))
+  save_file(old | tensors, path)
+  with pytest.raises(ValueError, match="same weight"):
+    read_heads(str(tmp_path))
 
 
 @pytest.mark.large

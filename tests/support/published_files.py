@@ -612,7 +612,7 @@ PUBLISHED = {
     special="strings",
     names="qa position_ids",
     is_pickled=True,
-    refused="SentencePiece model",
+    refused="SentencePiece",
   ),
   "dmis-lab/biobert-large-cased-v1.1-squad": _bert(
     {

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 
 import pytest
 from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
@@ -25,12 +26,18 @@ def test_a_file_is_written_with_its_report_if_its_answers_are_right(
   tmp_path, few_samples, monkeypatch
 ):
   path = tmp_path / "qa.tflite"
-  info = ModelInfo("qa", "Finds answers.", "7", "A", "B")
+  info = ModelInfo("qa", "Finds answers.", "7", "A")
   options = TFLiteOptions("dynamic", True, 100.0, info)
   extractor = tiny_extractor()
+  card = "---\nlicense: mit\n---\n# qa"
+  (tmp_path / "model").mkdir()
+  (tmp_path / "model" / "README.md").write_text(card)
   report = tflite_export.export_tflite(
-    extractor, str(path), options, _EVALUATED
+    extractor, str(path), options, _EVALUATED, tmp_path / "model"
   )
+  shutil.rmtree(tmp_path / "model")
+  assert report["training"]["card"] == card.splitlines()
+  assert report["options"]["info"]["license"] == "mit"
   names = ["qa.tflite", "qa.tflite.json", "qa.tflite.txt"]
   assert sorted(os.listdir(tmp_path)) == names
   content = path.read_bytes()
