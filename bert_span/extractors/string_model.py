@@ -301,7 +301,7 @@ class _Batches:
     self._preprocessor = preprocessor
     self._num_batches = 0
     self._cut = {}  # questions, each once
-    self._error = None
+    self._errors = {}  # by the number of the batch; several are read at once
 
   def windows(self, questions, place=""):
     """The dataset of windows of one of questions; `place` names it."""
@@ -324,7 +324,7 @@ class _Batches:
       try:
         self._preprocessor.check_rows(x, *labels, place=name)
       except ValueError as error:
-        self._error = error
+        self._errors[int(number)] = error
         raise
       self._num_batches += 1
       cut = x["question"].numpy()[is_cut.numpy()]
@@ -340,8 +340,8 @@ class _Batches:
     return self
 
   def __exit__(self, kind, error, trace):
-    if self._error is not None and isinstance(error, tf.errors.OpError):
-      raise self._error from None
+    if self._errors and isinstance(error, tf.errors.OpError):
+      raise self._errors[min(self._errors)] from None
     # Keras' predict has an UnboundLocalError.
     if not self._num_batches and kind in (None, UnboundLocalError):
       raise ValueError("The dataset has no questions.") from None

@@ -446,6 +446,7 @@ def test_a_loss_of_probabilities_is_refused_without_a_preprocessor():
   extractor.compile(loss="mse")
 
 
+@pytest.mark.large
 def test_the_losses_of_keras_that_fit_are_those_of_the_package():
   losses = []
   for loss in (
@@ -460,6 +461,7 @@ def test_the_losses_of_keras_that_fit_are_those_of_the_package():
   np.testing.assert_allclose(losses, losses[0], rtol=1e-6)
 
 
+@pytest.mark.large
 def test_metrics_are_those_of_windows_or_refused(tmp_path):
   extractor = SpanExtractor.from_preset(shared_model())
   logits = extractor.predict(_X, verbose=0)
@@ -490,6 +492,7 @@ def test_metrics_are_those_of_windows_or_refused(tmp_path):
     tags.compile(metrics=["accuracy"])
 
 
+@pytest.mark.large
 def test_questions_that_are_cut_are_counted_once(capsys):
   extractor = _compiled()
   long = ["who " * 9, "when " * 9, "Who?"]
