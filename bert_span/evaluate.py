@@ -3,7 +3,8 @@ r"""Scores a prediction file with the official SQuAD 1.1 or 2.0 metrics.
     python -m bert_span.evaluate --predict_file=dev.json \
       --predictions_file=predictions.json [--na_prob_file=null_odds.json]
 
-With --multi_span the metrics are those of MultiSpanQA, for sets of spans:
+Languages without blanks, such as Chinese, are scored with --characters. With
+--multi_span the metrics are those of MultiSpanQA, for sets of spans:
 
     python -m bert_span.evaluate --multi_span --predict_file=dev.json \
       --predictions_file=span_predictions.json
@@ -39,6 +40,13 @@ _MULTI_SPAN = flags.DEFINE_bool(
   "Whether to score sets of spans, by exact and partial match; the "
   "predictions are then a list of spans or one text by question id.",
 )
+_CHARACTERS = flags.DEFINE_bool(
+  "characters",
+  False,
+  "Whether each character of Chinese, Japanese, Thai, Lao, Burmese or Khmer "
+  "counts as a word, as MLQA scores Chinese; the official metrics split at "
+  "blanks.",
+)
 _OUTPUT_FILE = flags.DEFINE_string(
   "output_file", None, "File to which the JSON object is also written."
 )
@@ -51,7 +59,8 @@ def run(argv):
   if math.isnan(_NA_PROB_THRESH.value):
     raise ValueError("--na_prob_thresh must be a number. Received: nan")
   if _MULTI_SPAN.value:
-    program.forbid([_NA_PROB_FILE], "has no use with --multi_span")
+    unused = [_NA_PROB_FILE, _CHARACTERS]
+    program.forbid(unused, "has no use with --multi_span")
   from bert_span.jobs import evaluate
 
   evaluate.evaluate(
@@ -61,6 +70,7 @@ def run(argv):
     predictions_file=_PREDICTIONS_FILE.value,
     na_prob_file=_NA_PROB_FILE.value,
     na_prob_thresh=_NA_PROB_THRESH.value,
+    characters=_CHARACTERS.value,
   )
 
 

@@ -82,12 +82,28 @@ class WindowDecoder:
     contexts = example_arrays(logits.examples)["context"]
     # As they are: tf.constant would copy them, twice.
     windows = {name: logits.windows[name] for name in WINDOW_SPECS}
-    scores = (logits.logits[name] for name in self._kind.logits)
+    scores = _checked_logits(self._kind, logits)
     outputs = self._decode(tf.constant(contexts, tf.string), windows, *scores)
     is_cut = np.zeros(len(logits.examples), bool)
     is_cut[windows["example_index"]] = logits.windows["question_truncated"]
     outputs["question_truncated"] = is_cut
     return self._kind.predictions_of(logits.examples, outputs)
+
+
+def _checked_logits(kind, logits):
+  """Yields the arrays of `WindowLogits`; ValueError unless they are of windows.
+
+  A tf.function that is called with another shape stays locked for ever.
+  """
+  for name, shape in kind.logits.items():
+    expected = (*logits.windows["input_mask"].shape, *shape)
+    values = np.asarray(logits.logits[name], np.float32)
+    if values.shape != expected:
+      raise ValueError(
+        f"logits: {name} must have the shape {expected}, as the windows. "
+        f"Received: {values.shape}."
+      )
+    yield values
 
 
 class LogitsWriter:

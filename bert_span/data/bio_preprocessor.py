@@ -64,7 +64,7 @@ class BioPreprocessor(SpanPreprocessor):
   token_labels: ClassVar = {"tag_labels": NUM_TAGS}
   outputs = ("tag_logits",)
   label_form = "shares of tags, float [windows, seq_length, n], 0 at padding"
-  keras_loss = "categorical_crossentropy"
+  keras_loss = "CategoricalCrossentropy"
   keras_metrics = ()  # They would count padding.
   every_annotator = True
 

@@ -89,9 +89,9 @@ class SpanPreprocessor(keras.layers.Layer):
   window_labels = ("start_positions", "end_positions")
   token_labels: ClassVar = {}
   outputs = ("start_logits", "end_logits")
-  # What of Keras' own fits the labels, by its function's name.
+  # What of Keras' own fits the labels: a loss's class, metrics' functions.
   label_form = "positions, int [windows]"
-  keras_loss = "sparse_categorical_crossentropy"
+  keras_loss = "SparseCategoricalCrossentropy"
   keras_metrics = (
     "accuracy",
     "sparse_categorical_accuracy",

@@ -91,11 +91,13 @@ def is_spec(values):
 def check_tensor(values, name, has_type, type_name, rank):
   """Raises ValueError unless a tensor, or its spec, has a type and a rank."""
   shape = values.shape
-  if has_type and shape.rank in (None, rank):
+  if has_type and shape.rank == rank:
     return
   remedy = ""
   if has_type and shape.rank == rank - 1:
     remedy = " Batch the dataset: dataset.batch(32)."
+  elif has_type and shape.rank is None:
+    remedy = " Give from_generator an output_signature."
   raise ValueError(
     f"{name} must be {type_name} of rank {rank}, first the questions. "
     f"Received: {values.dtype.name} of the shape {shape}.{remedy}"

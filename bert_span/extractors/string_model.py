@@ -63,10 +63,17 @@ class StringModel(keras.Model):
     if not isinstance(metrics, list | tuple) or len(metrics) != 1:
       return metrics
     (metric,) = metrics
-    if not isinstance(metric, keras.metrics.Metric):
-      return {name: [metric] for name in self.logits}
-    config = metric.get_config()
-    return {name: [type(metric).from_config(config)] for name in self.logits}
+    outputs = list(self.logits)
+    copies = [metric] * len(outputs)
+    if isinstance(metric, keras.metrics.Metric):  # An object has one sum.
+      try:
+        copies = [metric.from_config(metric.get_config()) for _ in copies]
+      except TypeError:
+        raise ValueError(
+          f"metrics: {metric.name} cannot be copied for each output. Give its "
+          f"function, or a dict of an object for each of {', '.join(outputs)}."
+        ) from None
+    return {name: [copy] for name, copy in zip(outputs, copies, strict=True)}
 
   def compile_from_config(self, config):
     """Compiles a loaded model; Keras leaves out those with a `compile`."""
@@ -256,8 +263,8 @@ class StringModel(keras.Model):
     if isinstance(x, tf.data.Dataset):
       if not y is sample_weight is batch_size is None:
         raise ValueError(
-          "With a tf.data.Dataset as x, y and sample_weight must be None, and "
-          f"batch_size too: it has {_BATCHES}."
+          "With a tf.data.Dataset as x, batch_size, y and sample_weight must "
+          f"be None: it has {_BATCHES}."
         )
       spec = x.element_spec
       if isinstance(spec, tuple) and not 1 <= len(spec) <= 3:
@@ -267,11 +274,8 @@ class StringModel(keras.Model):
         )
       specs = keras.utils.unpack_x_y_sample_weight(spec)
       if has_labels:
-        # The spec of None is no None.
-        specs = [
-          None if getattr(s, "value_type", None) is type(None) else s
-          for s in specs
-        ]
+        none = tf.type_spec_from_value(None)
+        specs = [None if spec == none else spec for spec in specs]
       else:
         specs, x = specs[:1], x.map(lambda *data: data[0])
       self._tensors(*specs, has_labels=has_labels)
@@ -297,7 +301,7 @@ class _Batches:
     self._preprocessor = preprocessor
     self._num_batches = 0
     self._cut = {}  # questions, each once
-    self._error = None
+    self._errors = {}  # by the number of the batch; several are read at once
 
   def windows(self, questions, place=""):
     """The dataset of windows of one of questions; `place` names it."""
@@ -320,7 +324,7 @@ class _Batches:
       try:
         self._preprocessor.check_rows(x, *labels, place=name)
       except ValueError as error:
-        self._error = error
+        self._errors[int(number)] = error
         raise
       self._num_batches += 1
       cut = x["question"].numpy()[is_cut.numpy()]
@@ -336,13 +340,13 @@ class _Batches:
     return self
 
   def __exit__(self, kind, error, trace):
-    if self._error is not None and isinstance(error, tf.errors.OpError):
-      raise self._error from None
+    if self._errors and isinstance(error, tf.errors.OpError):
+      raise self._errors[min(self._errors)] from None
     # Keras' predict has an UnboundLocalError.
     if not self._num_batches and kind in (None, UnboundLocalError):
       raise ValueError("The dataset has no questions.") from None
     if self._cut and error is None:
-      first = repr(shortened(next(iter(self._cut)).decode("utf-8", "replace")))
+      first = shortened(next(iter(self._cut)).decode("utf-8", "replace"))
       options = self._preprocessor.options
       log_line(cut_line(options, first, len(self._cut) - 1))
 

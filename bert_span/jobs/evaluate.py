@@ -27,8 +27,11 @@ def score_files(
   na_prob_file=None,
   na_prob_thresh=1.0,
   multi_span=False,
+  characters=False,
 ):
   """Scores by the official evaluator of the data: `official_scores`."""
+  if multi_span and characters:
+    raise ValueError("characters has no use with multi_span.")
   read = prediction_files.read_predictions
   if multi_span:
     read = prediction_files.read_span_predictions
@@ -52,7 +55,7 @@ def score_files(
     if multi_span:
       return squad_scores.evaluate_multi_span(squad_file.examples, predictions)
     return squad_scores.official_scores(
-      squad_file, predictions, na_probs, na_prob_thresh
+      squad_file, predictions, na_probs, na_prob_thresh, characters
     )
   except ValueError as error:
     files = filter(None, [predict_file, predictions_file, na_prob_file])

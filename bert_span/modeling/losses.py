@@ -153,22 +153,23 @@ def check_losses(losses, labels=None):
   """
   for loss in _leaves(losses):
     name, is_keras_own, from_logits = _function_of(loss, keras.losses.get)
-    fits = from_logits in (True, None)
-    if is_keras_own and labels:
-      fits = fits and name == labels.keras_loss
-    elif is_keras_own:
-      fits = fits and name not in _OF_PROBABILITIES
-    if not fits:
-      remedy = "Give a loss with from_logits=True."
-      if labels:
-        remedy = (
-          f"The labels are {labels.label_form}. Leave loss out, or give "
-          f"{labels.keras_loss} with from_logits=True, as an object."
-        )
-      raise ValueError(
-        f"loss={name}: the model's outputs are logits, not probabilities. "
-        f"{remedy}"
+    if from_logits is False or (is_keras_own and name in _OF_PROBABILITIES):
+      fault = "takes probabilities, and the outputs are logits"
+    elif (
+      labels
+      and is_keras_own
+      and name != _function_of(labels.keras_loss, keras.losses.get)[0]
+    ):
+      fault = "does not fit the labels"
+    else:
+      continue
+    remedy = "Give a loss of logits."
+    if labels:
+      remedy = (
+        f"The labels are {labels.label_form}. Leave loss out, or give "
+        f"keras.losses.{labels.keras_loss}(from_logits=True)."
       )
+    raise ValueError(f"loss: {name} {fault}. {remedy}")
 
 
 def check_metrics(metrics, labels):
@@ -177,11 +178,10 @@ def check_metrics(metrics, labels):
     name, is_keras_own, from_logits = _function_of(metric, keras.metrics.get)
     fits = not is_keras_own or name in labels.keras_metrics
     if from_logits is False or not fits:
-      known = ", ".join(labels.keras_metrics) or "none"
+      known = [*labels.keras_metrics, "a function of your own"]
       raise ValueError(
-        f"metrics: {name} of Keras does not fit: the model's outputs are "
-        f"logits and the labels {labels.label_form}. Of Keras' own fit: "
-        f"{known}; a function of yours: docs/keras.md."
+        f"metrics: {name} does not fit: the outputs are logits, and the labels "
+        f"{labels.label_form}. Give {' or '.join(known)}, see docs/keras.md."
       )
 
 

@@ -1,9 +1,11 @@
 """Saved logits: what is written, read back, and refused."""
 
 import io
+import threading
 
 import numpy as np
 import pytest
+from tiny_extractor import CONTEXT, QUESTION, eagerly, shared_extractor
 
 from bert_span.answers import window_logits
 from bert_span.answers.window_logits import NO_LOGIT, SavedLogits
@@ -148,3 +150,23 @@ def test_what_is_no_file_of_logits_is_refused(tmp_path):
   for name in ("empty", "cut", "array.npy", "lacking.npz"):
     with pytest.raises(ValueError, match=name):
       SavedLogits(tmp_path / name, SpanExtractor.logits)
+
+
+def test_logits_of_another_shape_are_refused_and_the_next_ones_decoded():
+  extractor = shared_extractor()
+  example = SquadExample("q", QUESTION, CONTEXT)
+  with eagerly():
+    (batch,) = extractor.window_logits([example])
+  ends = {name: values[:, :-1] for name, values in batch.logits.items()}
+  # In a graph, which a wrong call would leave locked.
+  with pytest.raises(ValueError, match="start_logits"):
+    extractor.decode(batch._replace(logits=ends))
+  # Another type is fine, such as that of a mean in float64.
+  means = {name: values.astype(float) for name, values in batch.logits.items()}
+  mean_batch, decoded = batch._replace(logits=means), []
+  thread = threading.Thread(
+    target=lambda: decoded.extend(extractor.decode(mean_batch)), daemon=True
+  )
+  thread.start()
+  thread.join(timeout=120)
+  assert decoded[0].text == extractor.decode(batch)[0].text

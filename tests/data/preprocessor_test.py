@@ -1,5 +1,7 @@
 """Strings to labelled windows, by hand."""
 
+import threading
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -116,3 +118,41 @@ def test_a_preprocessor_makes_the_inputs_and_labels_of_a_model(preprocessor):
       (ValueError, tf.errors.InvalidArgumentError), match=f"char_start {start}"
     ):
       preprocessor(x, wrong)
+
+
+def test_a_call_with_another_shape_does_not_block_the_next_one(preprocessor):
+  windows = preprocessor.windows(
+    {name: tf.constant(["who"]) for name in ("question", "context")}
+  )
+  windows = {name: values.numpy() for name, values in windows.items()}
+  labels = []
+
+  def label(texts):
+    y = {"answer_text": np.array(texts, object), "answer_start": [0]}
+    labels.append(preprocessor.label([b"who"], y, windows)[0])
+
+  # A tf.function would stay locked; the fixture runs without.
+  tf.config.run_functions_eagerly(False)
+  with pytest.raises((TypeError, ValueError, tf.errors.InvalidArgumentError)):
+    label([[b"who"]])
+  thread = threading.Thread(target=label, args=[[b"who"]], daemon=True)
+  thread.start()
+  thread.join(timeout=60)
+  assert labels[0]["start_positions"].tolist() == [3]
+
+
+def test_specs_of_a_dataset_are_checked_as_its_tensors_are(preprocessor):
+  x = {name: ["who", "came"] for name in ("question", "context")}
+  y = {"answer_text": ["", ""], "answer_start": [-1, -1]}
+  dataset = tf.data.Dataset.from_tensor_slices((x, y, [1, 2]))
+  preprocessor.tensors(*dataset.batch(2).element_spec)
+  with pytest.raises(ValueError, match=r"question .*batch"):
+    preprocessor.tensors(*dataset.element_spec)
+  # Other integers are integers, and text with -1 is no unanswerable question.
+  y["answer_start"] = np.array([-1, -1], np.int8)
+  _, tensors, weights = preprocessor.tensors(x, y, [1, 2])
+  assert tensors["answer_start"].dtype == tf.int64
+  assert weights.numpy().tolist() == [1.0, 2.0]
+  y["answer_text"] = ["", "came"]
+  with pytest.raises(ValueError, match=r"question 1: .*'came'"):
+    preprocessor(x, y)

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import re
+import threading
 
 import keras
 import numpy as np
@@ -171,9 +172,350 @@ def test_what_fit_cannot_take_is_refused():
     extractor.fit(_X, _Y, sample_weight=[1.0, 2.0])
   with pytest.raises(ValueError, match="export"):
     extractor.quantize("int8")
-  wrong = {"answer_text": ["Anna"] * 3, "answer_start": [22, 22, 23]}
-  with pytest.raises(Exception, match="char_start 23"):
+
+
+_batched = tf.data.Dataset.from_tensor_slices
+
+
+def _batches(x, *labels):
+  """A dataset of batches of two questions."""
+  return _batched((x, *labels) if labels else x).batch(2)
+
+
+def _generated():
+  """The same, of batches of unknown shapes."""
+  types = (
+    dict.fromkeys(_X, tf.string),
+    {"answer_text": tf.string, "answer_start": tf.int32},
+  )
+  return tf.data.Dataset.from_generator(lambda: iter([(_X, _Y)]), types)
+
+
+class _Sequence(keras.utils.PyDataset):
+  def __len__(self):
+    return 1
+
+  def __getitem__(self, index):
+    return _X, _Y
+
+
+_NAN = float("nan")
+_MOVED = {**_Y, "answer_start": [22, 31, -1]}
+_BIO_MOVED = {**_BIO_Y, "answer_start": [[[22, 30], [23]], [[30]], [[]]]}
+_RAGGED = {k: tf.ragged.constant(v, ragged_rank=2) for k, v in _BIO_Y.items()}
+# Arguments of fit, and what names the fault.
+_WRONG = {
+  "no y": ({"x": _X}, "y is missing"),
+  "texts alone": ({"x": _X, "y": _Y["answer_text"]}, "y must be .* list"),
+  "a pair": ({"x": _X, "y": ([5] * 3, [5] * 3)}, "y must be .* tuple"),
+  "a key": ({"x": _X, "y": {"answer_text": ["Anna"] * 3}}, "answer_start"),
+  "offset": ({"x": _X, "y": _MOVED}, "question 1: .*'1895'.* 31"),
+  "negative": ({"x": _X, "y": {**_Y, "answer_start": [-2, 30, -1]}}, " -2 "),
+  "no start": (
+    {"x": _X, "y": {**_Y, "answer_start": [22, -1, -1]}},
+    "1: .* -1 ",
+  ),
+  "large": (
+    {"x": _X, "y": {**_Y, "answer_start": [2**32 + 22, 30, -1]}},
+    "0: ",
+  ),
+  "larger": ({"x": _X, "y": {**_Y, "answer_start": [22, 2**70, -1]}}, r"\[1\]"),
+  "float": (
+    {"x": _X, "y": {**_Y, "answer_start": np.array([22, 30, _NAN])}},
+    r"answer_start\[0\] must be an int",
+  ),
+  "None": (
+    {"x": _X, "y": {**_Y, "answer_text": ["Anna", None, ""]}},
+    r"answer_text\[1\] .*None",
+  ),
+  "rank of lists": (
+    {"x": _X, "y": {**_Y, "answer_text": np.array([["Anna"]] * 3)}},
+    r"answer_text\[0\]",
+  ),
+  "rank": (
+    {"x": _X, "y": {**_Y, "answer_start": tf.zeros([3, 1], tf.int32)}},
+    r"answer_start .*rank 1.*\(3, 1\)",
+  ),
+  "lengths": (
+    {"x": _X, "y": {n: v[:2] for n, v in _Y.items()}},
+    "3 question, 3 context, 2 answer_text",
+  ),
+  "bytes": ({"x": {**_X, "context": [b"\xff"] * 3}, "y": _Y}, "0: .*UTF-8"),
+  "NaN weight": (
+    {"x": _X, "y": _Y, "sample_weight": [1.0, 1.0, _NAN]},
+    "question 2: sample_weight",
+  ),
+  "nothing": (
+    {"x": {n: [] for n in _X}, "y": {n: [] for n in _Y}},
+    "x has no questions",
+  ),
+  "prepared": ({"x": {"token_ids": [[1]]}, "y": _Y}, "token_ids.* None"),
+  "generator": ({"x": (x for x in [_X])}, "tf.data.Dataset.*generator"),
+  "PyDataset": ({"x": _Sequence()}, "tf.data.Dataset.*_Sequence"),
+  "unbatched": ({"x": _batched((_X, _Y))}, r"question .*\.batch\("),
+  "dataset of x": ({"x": _batches(_X)}, "y is missing"),
+  "dataset of tuples": (
+    {"x": _batches(tuple(_X.values()), _Y)},
+    "x must be .*tuple",
+  ),
+  "dataset of four": ({"x": _batches(_X, _Y, [1] * 3, [1] * 3)}, "of 4"),
+  "dataset of texts": ({"x": _batches(_X, _Y["answer_text"])}, "y must be"),
+  "dataset of floats": (
+    {"x": _batches(_X, {**_Y, "answer_start": [22.0, 30.0, -1.0]})},
+    "answer_start .*integers.* float32",
+  ),
+  "no shapes": ({"x": _generated()}, "output_signature"),
+  "batch_size": ({"x": _batches(_X, _Y), "batch_size": 2}, "batch_size"),
+  "row of a dataset": ({"x": _batches(_X, _MOVED)}, "question 1 of batch 0: "),
+  "empty dataset": ({"x": _batches(_X, _Y).take(0)}, "no questions"),
+  "validation_data": (
+    {"x": _X, "y": _Y, "validation_data": (_X, _MOVED)},
+    "validation_data: question 1: ",
+  ),
+}
+_BIO_WRONG = {
+  "y of a span head": ({"x": _X, "y": _Y}, r"answer_text\[0\] .*annotators"),
+  "no annotators": (
+    {"x": _X, "y": {n: [[v] for v in values] for n, values in _Y.items()}},
+    r"answer_text\[0\]\[0\]",
+  ),
+  "starts": (
+    {"x": _X, "y": {**_BIO_Y, "answer_start": [[[22], [22]], [[30]], [[]]]}},
+    "question 0: .*as many",
+  ),
+  "offset": ({"x": _X, "y": _BIO_MOVED}, "question 0: .*'Anna'.* 23 "),
+  "None": (
+    {"x": _X, "y": {**_BIO_Y, "answer_text": [[["Anna", None]], [[]], [[]]]}},
+    r"answer_text\[0\]\[0\]\[1\]",
+  ),
+  "unbatched": ({"x": _batched((_X, _RAGGED))}, r"\.batch\("),
+  "rank": ({"x": _batches(_X, _Y)}, "answer_text .*rank 3"),
+}
+
+
+def _compiled(kind=SpanExtractor, **options):
+  """An extractor that runs op by op, sooner than a graph is made."""
+  extractor = kind.from_preset(shared_model(kind=kind))
+  extractor.compile(run_eagerly=True, **options)
+  return extractor
+
+
+@pytest.fixture(scope="module")
+def compiled():
+  """Extractors by kind, which tests share."""
+  return {kind: _compiled(kind) for kind in (SpanExtractor, BioExtractor)}
+
+
+@pytest.mark.parametrize(
+  ("kind", "arguments", "named"),
+  [(SpanExtractor, *case) for case in _WRONG.values()]
+  + [(BioExtractor, *case) for case in _BIO_WRONG.values()],
+  ids=[*_WRONG, *(f"tags, {name}" for name in _BIO_WRONG)],
+)
+def test_a_wrong_y_or_dataset_is_one_error_before_the_first_step(
+  compiled, kind, arguments, named
+):
+  extractor = compiled[kind]
+  steps = int(extractor.optimizer.iterations)
+  with pytest.raises(ValueError, match=named) as error:
+    extractor.fit(**arguments, verbose=0)
+  assert len(str(error.value)) < 300
+  assert int(extractor.optimizer.iterations) == steps
+
+
+def test_nothing_to_read_and_missing_labels_are_refused_everywhere(compiled):
+  extractor = compiled[SpanExtractor]
+  nothing = {name: [] for name in _X}
+  for ask in (extractor.predict, extractor.predict_on_batch):
+    with pytest.raises(ValueError, match="no questions"):
+      ask(nothing)
+  with pytest.raises(ValueError, match="no questions"):
+    extractor.predict(_batches(_X).filter(lambda x: False), verbose=0)
+  for ask in (
+    *(extractor.fit, extractor.evaluate),
+    *(extractor.train_on_batch, extractor.test_on_batch),
+  ):
+    with pytest.raises(ValueError, match="y is missing"):
+      ask(_X)
+    with pytest.raises(ValueError, match=r"question 1: .* 31"):
+      ask(_X, _MOVED)
+  with pytest.raises(ValueError, match=r"question 1 of batch 0: .* 31"):
+    extractor.evaluate(_batches(_X, _MOVED), verbose=0)
+  weighted = _batches(_X, _Y, [1.0, 1.0, _NAN])
+  with pytest.raises(ValueError, match="question 0 of batch 1: sample_weight"):
+    extractor.evaluate(weighted, verbose=0)
+  with pytest.raises(ValueError, match=r"call `compile\(\)`"):
+    SpanExtractor.from_preset(shared_model()).fit(_X, _Y)
+
+
+def test_columns_of_arrays_are_read_as_lists_are(compiled):
+  extractor = compiled[SpanExtractor]
+  expected = extractor.evaluate(_X, _Y, verbose=0)
+  for kind in (object, None):
+    x, y = (
+      {name: np.array(values, kind) for name, values in columns.items()}
+      for columns in (_X, _Y)
+    )
+    assert extractor.evaluate(x, y, verbose=0) == expected
+  # As Keras does, None is no weight.
+  batches = _batched((_X, _Y)).batch(3).map(lambda x, y: (x, y, None))
+  assert extractor.evaluate(batches, verbose=0) == expected
+
+
+def test_a_right_fit_after_a_wrong_one_ends():
+  extractor = SpanExtractor.from_preset(shared_model())
+  extractor.compile()
+  wrong = {"answer_text": tf.constant([["Anna"]] * 3), "answer_start": [22] * 3}
+  with pytest.raises(ValueError, match="answer_text"):
     extractor.fit(_X, wrong, verbose=0)
+  with pytest.raises(ValueError, match="question 0 of batch 0"):
+    extractor.fit(_batches(_X, {**_Y, "answer_start": [3] * 3}), verbose=0)
+  histories = []
+  thread = threading.Thread(
+    target=lambda: histories.append(extractor.fit(_X, _Y, verbose=0)),
+    daemon=True,
+  )
+  thread.start()
+  thread.join(timeout=120)
+  (history,) = histories
+  assert np.isfinite(history.history["loss"]).all()
+
+
+@pytest.mark.parametrize(
+  ("kind", "y"), [(SpanExtractor, _Y), (BioExtractor, _BIO_Y)]
+)
+def test_single_batches_of_strings_are_those_of_fit(kind, y):
+  extractor = tiny_extractor(kind=kind)
+  for dropout in sublayers(extractor, keras.layers.Dropout):
+    dropout.rate = 0.0
+  extractor.compile(keras.optimizers.SGD(1e-3), run_eagerly=True)
+  expected = extractor.evaluate(_X, y, verbose=0, return_dict=True)
+  tested = extractor.test_on_batch(_X, y, return_dict=True)
+  assert tested["loss"] == pytest.approx(expected["loss"], rel=1e-5)
+  logits = extractor.predict(_X, verbose=0)
+  for name, values in extractor.predict_on_batch(_X).items():
+    np.testing.assert_allclose(values, logits[name], atol=1e-5)
+  trained = extractor.train_on_batch(_X, y, return_dict=True)
+  assert trained["loss"] == pytest.approx(expected["loss"], rel=1e-5)
+  assert extractor.evaluate(_X, y, verbose=0, return_dict=True) != expected
+
+
+def test_a_call_with_strings_is_refused(compiled):
+  extractor = compiled[SpanExtractor]
+  tensors = {name: tf.constant(texts) for name, texts in _X.items()}
+  for x in (_X, QUESTION, [QUESTION], np.array([QUESTION]), tensors):
+    with pytest.raises(ValueError, match="preprocessor"):
+      extractor(x)
+  windows = extractor.preprocessor(_X)
+  assert extractor(windows)["start_logits"].shape[0] == 3
+
+
+_losses = keras.losses
+
+
+@pytest.mark.parametrize(
+  ("kind", "loss"),
+  [
+    (SpanExtractor, "sparse_categorical_crossentropy"),
+    (SpanExtractor, "crossentropy"),
+    (SpanExtractor, _losses.SparseCategoricalCrossentropy()),
+    (SpanExtractor, _losses.sparse_categorical_crossentropy),
+    (SpanExtractor, {"start_logits": _losses.KLDivergence()}),
+    (SpanExtractor, [SpanLoss(), "sparse_categorical_crossentropy"]),
+    # It would broadcast positions to all logits.
+    (SpanExtractor, _losses.CategoricalCrossentropy(from_logits=True)),
+    (SpanExtractor, "mse"),
+    (BioExtractor, "categorical_crossentropy"),
+    (BioExtractor, _losses.SparseCategoricalCrossentropy(from_logits=True)),
+    (BioExtractor, functools.partial(_losses.categorical_crossentropy)),
+  ],
+)
+def test_a_loss_that_does_not_fit_logits_and_labels_is_refused(
+  compiled, kind, loss
+):
+  with pytest.raises(ValueError, match=r"Crossentropy\(from_logits=True\)"):
+    compiled[kind].compile(loss=loss)
+
+
+def test_a_loss_of_probabilities_is_refused_without_a_preprocessor():
+  extractor = tiny_extractor()
+  extractor.preprocessor = None
+  for loss in ("sparse_categorical_crossentropy", "kl_divergence"):
+    with pytest.raises(ValueError, match=loss):
+      extractor.compile(loss=loss)
+  extractor.compile(loss="mse")
+
+
+@pytest.mark.large
+def test_the_losses_of_keras_that_fit_are_those_of_the_package():
+  losses = []
+  for loss in (
+    SpanLoss("sum"),
+    _losses.SparseCategoricalCrossentropy(from_logits=True),
+    functools.partial(
+      _losses.sparse_categorical_crossentropy, from_logits=True
+    ),
+    lambda y, logits: SpanLoss("sum", reduction=None)(y, logits),
+  ):
+    losses.append(_compiled(loss=loss).evaluate(_X, _Y, verbose=0)[0])
+  np.testing.assert_allclose(losses, losses[0], rtol=1e-6)
+
+
+@pytest.mark.large
+def test_metrics_are_those_of_windows_or_refused(tmp_path):
+  extractor = SpanExtractor.from_preset(shared_model())
+  logits = extractor.predict(_X, verbose=0)
+  _, labels = extractor.preprocessor(_X, _Y)
+  expected = {
+    name: np.mean(np.argmax(logits[name], -1) == labels[name].numpy())
+    for name in logits
+  }
+  for metric in (
+    "accuracy",
+    keras.metrics.SparseCategoricalAccuracy("accuracy"),
+  ):
+    extractor.compile(metrics=[metric], run_eagerly=True)
+    scores = extractor.evaluate(_X, _Y, verbose=0, return_dict=True)
+    for name, accuracy in expected.items():
+      assert scores[f"{name}_accuracy"] == pytest.approx(accuracy)
+  extractor.save(tmp_path / "qa.keras")
+  loaded = keras.saving.load_model(tmp_path / "qa.keras")
+  assert loaded.evaluate(_X, _Y, verbose=0, return_dict=True) == pytest.approx(
+    scores
+  )
+  for metrics in (["mse"], [keras.metrics.AUC()], {"end_logits": ["mae"]}):
+    with pytest.raises(ValueError, match=r"does not fit.*accuracy"):
+      extractor.compile(metrics=metrics)
+  # Padding would count as B.
+  tags = BioExtractor.from_preset(shared_model(kind=BioExtractor))
+  with pytest.raises(ValueError, match="accuracy does not fit"):
+    tags.compile(metrics=["accuracy"])
+
+
+@pytest.mark.large
+def test_questions_that_are_cut_are_counted_once(capsys):
+  extractor = _compiled()
+  long = ["who " * 9, "when " * 9, "Who?"]
+  x = {**_X, "question": long}
+  for read in (
+    lambda: extractor.fit(
+      x, _Y, epochs=2, batch_size=1, validation_data=(x, _Y), verbose=0
+    ),
+    lambda: extractor.evaluate(_batches(x, _Y), verbose=0),
+  ):
+    read()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.search(r"(who who|when when).*max_query_length=8.* 1 more", line)
+  extractor.evaluate(_X, _Y, verbose=0)
+  assert not capsys.readouterr().err
+
+
+def test_a_loss_that_is_no_number_is_said(capsys):
+  extractor = tiny_extractor()
+  extractor.compile(keras.optimizers.SGD(1e30), run_eagerly=True)
+  extractor.fit(_X, _Y, epochs=3, verbose=0)
+  (line,) = capsys.readouterr().err.splitlines()
+  assert "epoch 2" in line and "learning rate" in line
 
 
 def test_answers_follow_adapters_of_lora():

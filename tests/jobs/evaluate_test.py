@@ -11,8 +11,8 @@ from bert_span.jobs.evaluate import score_files
 _CONTEXT = "The red car was sold in May."
 
 
-def _question(qas_id, *golds, **more):
-  answers = spans(*((gold, _CONTEXT.index(gold)) for gold in golds))
+def _question(qas_id, *golds, context=_CONTEXT, **more):
+  answers = spans(*((gold, context.index(gold)) for gold in golds))
   return {"id": qas_id, "question": "What?", "answers": answers, **more}
 
 
@@ -88,3 +88,13 @@ def test_files_of_multispanqa_are_scored(score):
   scores = score({"data": [record]}, {"q1": ["Bob"]}, multi_span=True)
   assert scores["exact_match_precision"] == 100
   assert scores["exact_match_recall"] == 50
+
+
+def test_characters_are_scored_as_words_on_request(score):
+  context = "他住在北京。"
+  squad = squad_content(context, _question("q", "北京", context=context))
+  assert score(squad, {"q": "在北京"})["f1"] == 0
+  scores = score(squad, {"q": "在北京"}, characters=True)
+  assert scores == {"exact_match": 0, "f1": pytest.approx(80)}
+  with pytest.raises(ValueError, match="characters"):
+    score(squad, {"q": ["在"]}, characters=True, multi_span=True)

@@ -4,7 +4,11 @@ In SQuAD 2.0 a prediction of "" is "no answer". Alternatively the model gives
 each question a no-answer score, such as a probability or run_squad's null odds,
 and a threshold decides.
 
-Source: evaluate-v1.1.py and evaluate-v2.0.py.
+Both split answers at blanks, which Chinese, Japanese or Thai do not write: with
+`characters` each of their characters counts as a word, as in MLQA.
+
+Source: evaluate-v1.1.py and evaluate-v2.0.py; Lewis et al. 2020, MLQA, and its
+mlqa_evaluation_v1.py for Chinese.
 """
 
 import collections
@@ -12,6 +16,7 @@ import difflib
 import math
 import re
 import string
+import unicodedata
 
 import numpy as np
 
@@ -20,23 +25,56 @@ from bert_span.storage.log import log_line
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
+# Of the scripts without blanks: Thai and Lao, Burmese, Khmer, kana and Han.
+_WITHOUT_BLANKS = re.compile(
+  "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff"
+  "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff]"
+)
 _IDS_SHOWN = 5
 
 
+def normalize_answer(text):
+  """An answer without case, ASCII punctuation and the articles a, an and the.
+
+  "The  U.S. Army's" becomes "us armys".
+  """
+  text = text.lower().translate(_DELETE_PUNCTUATION)
+  return " ".join(_ARTICLES.sub(" ", text).split())
+
+
+def normalize_characters(text):
+  """An answer without case and punctuation, where each character is a word.
+
+  Words of scripts with blanks remain: "《The Wire》第2季" becomes
+  "the wire 第 2 季".
+  """
+  text = text.lower().translate(_DELETE_PUNCTUATION)
+  text = "".join(c for c in text if not unicodedata.category(c).startswith("P"))
+  return " ".join(_WITHOUT_BLANKS.sub(r" \g<0> ", text).split())
+
+
 def official_scores(
-  squad_file, predictions, na_probs=None, na_prob_thresh=math.inf
+  squad_file,
+  predictions,
+  na_probs=None,
+  na_prob_thresh=math.inf,
+  characters=False,
 ):
   """Scores predictions by `evaluate_squad2` or `evaluate_squad1`.
 
   The former for a `SquadFile` of SQuAD 2.0, and wherever there are na_probs.
+  With `characters` texts are compared by `normalize_characters`.
   """
   examples = squad_file.examples
+  normalize = normalize_characters if characters else normalize_answer
   if squad_file.version_2 or na_probs is not None:
-    return evaluate_squad2(examples, predictions, na_probs, na_prob_thresh)
-  return evaluate_squad1(examples, predictions)
+    return evaluate_squad2(
+      examples, predictions, na_probs, na_prob_thresh, normalize
+    )
+  return evaluate_squad1(examples, predictions, normalize)
 
 
-def evaluate_squad1(examples, predictions):
+def evaluate_squad1(examples, predictions, normalize=normalize_answer):
   """Scores predictions as the official evaluator of SQuAD 1.1.
 
   Each question counts with the annotated answer that suits the prediction best,
@@ -47,7 +85,7 @@ def evaluate_squad1(examples, predictions):
   _check_ids(examples, predictions)
   _check_annotated([e for e in examples if not e.answers])
   scores = [
-    question_scores(example, predictions[example.qas_id], False)
+    question_scores(example, predictions[example.qas_id], False, normalize)
     for example in examples
     if example.qas_id in predictions
   ]
@@ -56,7 +94,13 @@ def evaluate_squad1(examples, predictions):
   return {"exact_match": exact, "f1": f1}
 
 
-def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
+def evaluate_squad2(
+  examples,
+  predictions,
+  na_probs=None,
+  na_prob_thresh=1.0,
+  normalize=normalize_answer,
+):
   """Scores predictions as the official evaluator of SQuAD 2.0.
 
   Args:
@@ -66,6 +110,7 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
     na_prob_thresh: a question with a higher score counts as not answered,
       whatever its prediction. As evaluate-v2.0: the default of 1.0 is meant
       for probabilities but applies to any na_probs.
+    normalize: `normalize_answer` or `normalize_characters`.
 
   Returns:
     A dict with exact and f1 in percent and total in questions; the same with
@@ -91,7 +136,9 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
   scores, final = {}, {}
   for example in examples:
     qas_id = example.qas_id
-    scores[qas_id] = question_scores(example, predictions[qas_id], True)
+    scores[qas_id] = question_scores(
+      example, predictions[qas_id], True, normalize
+    )
     is_empty = (na_probs or {}).get(qas_id, 0.0) > na_prob_thresh
     empty_scores = (qas_id not in answerable,) * 2
     final[qas_id] = empty_scores if is_empty else scores[qas_id]
@@ -127,7 +174,7 @@ def evaluate_squad2(examples, predictions, na_probs=None, na_prob_thresh=1.0):
   return result
 
 
-def question_scores(example, prediction, version_2):
+def question_scores(example, prediction, version_2, normalize=normalize_answer):
   """Exact match and F1 with the best of a question's answers, from 0 to 1.
 
   As evaluate-v2.0, with version_2 answers that normalize to nothing ("The") are
@@ -136,28 +183,19 @@ def question_scores(example, prediction, version_2):
   """
   golds = [answer.text for answer in example.answers]
   if version_2:
-    golds = [gold for gold in golds if normalize_answer(gold)] or [""]
+    golds = [gold for gold in golds if normalize(gold)] or [""]
   return (
-    max(exact_match(prediction, gold) for gold in golds),
-    max(answer_f1(prediction, gold, version_2) for gold in golds),
+    max(exact_match(prediction, gold, normalize) for gold in golds),
+    max(answer_f1(prediction, gold, version_2, normalize) for gold in golds),
   )
 
 
-def normalize_answer(text):
-  """An answer without case, ASCII punctuation and the articles a, an and the.
-
-  "The  U.S. Army's" becomes "us armys".
-  """
-  text = text.lower().translate(_DELETE_PUNCTUATION)
-  return " ".join(_ARTICLES.sub(" ", text).split())
-
-
-def exact_match(prediction, gold):
+def exact_match(prediction, gold, normalize=normalize_answer):
   """Whether two answers are the same after normalization, as 1 or 0."""
-  return int(normalize_answer(prediction) == normalize_answer(gold))
+  return int(normalize(prediction) == normalize(gold))
 
 
-def answer_f1(prediction, gold, version_2):
+def answer_f1(prediction, gold, version_2, normalize=normalize_answer):
   """F1 of the words that two answers share after normalization.
 
   A word counts as often as it occurs on both sides: "b b c" against "b d"
@@ -165,7 +203,7 @@ def answer_f1(prediction, gold, version_2):
   normalize to nothing, F1 is 1 for evaluate-v2.0, and 0 for evaluate-v1.1,
   although the exact match is 1.
   """
-  predicted, wanted = (normalize_answer(x).split() for x in (prediction, gold))
+  predicted, wanted = (normalize(x).split() for x in (prediction, gold))
   if version_2 and not (predicted and wanted):
     return float(predicted == wanted)
   shared = collections.Counter(predicted) & collections.Counter(wanted)

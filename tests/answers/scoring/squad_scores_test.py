@@ -10,9 +10,12 @@ from bert_span.answers.scoring.squad_scores import (
   evaluate_multi_span,
   evaluate_squad1,
   evaluate_squad2,
+  normalize_characters,
+  official_scores,
   question_scores,
 )
 from bert_span.squad.example import AnswerSpan, SquadExample
+from bert_span.squad.reader import SquadFile
 
 
 def _example(qas_id, *golds):
@@ -155,3 +158,44 @@ def test_the_annotator_who_suits_best_counts():
   assert set(scores.values()) == {100}
   # A missing prediction is no answer.
   assert evaluate_multi_span(examples[:1], {})["overlap_f1"] == 0
+
+
+def test_characters_count_as_words_where_a_script_has_no_blanks():
+  examples = [
+    _example("zh", "北京大学"),
+    _example("ja", "東京タワー"),
+    _example("th", "กรุงเทพ"),
+    _example("mixed", "《The Wire》第2季"),
+  ]
+  predictions = {
+    "zh": "北京的大学，",  # 5 characters, of which 4 are those of the answer
+    "ja": "タワー",  # 3 of 5
+    "th": "กรุงเทพ",
+    "mixed": "the wire 第2季",  # 5 words: the, wire, 第, 2, 季
+  }
+  squad_file = SquadFile("dev.json", tuple(examples), version_2=False)
+  scores = official_scores(squad_file, predictions, characters=True)
+  assert scores["exact_match"] == 50
+  f1 = 2 * 4 / (5 + 4), 2 * 3 / (3 + 5), 1, 1
+  assert scores["f1"] == pytest.approx(100 * sum(f1) / 4)
+  # The words are whole answers otherwise, and 《 》 are no ASCII.
+  assert official_scores(squad_file, predictions)["f1"] == 25
+
+
+def test_characters_as_mlqa_scores_chinese():
+  # No punctuation of any script and no case; articles remain words.
+  normalized = "a café35 萬 個 the"
+  assert normalize_characters("“A Café”：3.5萬 個、the") == normalized
+  assert normalize_characters("한국 은행") == "한국 은행"
+  assert normalize_characters("。") == ""
+
+
+def test_characters_score_unanswerable_questions_too():
+  examples = (_example("a", "北京"), _example("n"))
+  squad_file = SquadFile("dev.json", examples, version_2=True)
+  scores = official_scores(
+    squad_file, {"a": "北", "n": ""}, {"a": 0.1, "n": 0.9}, characters=True
+  )
+  assert scores["HasAns_f1"] == pytest.approx(100 * 2 / 3)
+  assert scores["NoAns_f1"] == 100
+  assert scores["best_f1"] == pytest.approx(100 * (2 / 3 + 1) / 2)
