@@ -217,4 +217,5 @@ def _function_of(value, get):
   else:
     value = type(value)
   from_logits = options.get("from_logits", from_logits)
-  return value.__name__, value.__module__.startswith("keras.src."), from_logits
+  module = value.__module__ or ""  # None where it was defined by exec
+  return value.__name__, module.startswith("keras.src."), from_logits
