@@ -14,7 +14,6 @@ import re
 from collections import abc
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.data.window_batches import text_tensor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.options.messages import shortened
 from bert_span.squad.example import SquadExample, question_pairs
@@ -42,9 +41,6 @@ _UNUSED = (
   *("feature_extractor", "image_processor", "processor", "trust_remote_code"),
   *("token", "use_auth_token", "local_files_only", "binary_output"),
 )
-# A question is given this room in WordPieces, or a multiple of it, where
-# max_question_len leaves none for doc_stride: each step is another graph.
-_QUESTION_ROOM = 16
 
 
 def pipeline(
@@ -140,7 +136,8 @@ class QuestionAnsweringPipeline:
         questions.
       data, X: as one of the inputs.
       top_k: answers for a question at most; topk is the same.
-      doc_stride: tokens that two windows share at least.
+      doc_stride: tokens that two windows share at least, or three quarters of
+        a window if it is more.
       max_answer_len: tokens of the longest answer.
       max_seq_len: tokens of a window.
       max_question_len: tokens of the question that are read.
@@ -201,8 +198,17 @@ class QuestionAnsweringPipeline:
     max_seq_len = max_seq_len or min(longest, 384)
     if doc_stride is None:
       doc_stride = min(max_seq_len // 2, 128)
-    questions = [question for question, _ in pairs]
-    step = self._step(questions, doc_stride, max_seq_len, max_question_len)
+    if doc_stride >= max_seq_len:
+      raise ValueError(
+        "doc_stride, the tokens that two windows share, must be less than "
+        f"max_seq_len ({max_seq_len}). Received: {doc_stride}."
+      )
+    # Passage tokens of a window with the longest question, and of them those
+    # from its start to that of the next: not so few that windows are countless.
+    separators = self.extractor.preprocessor.sliding_windows.num_separators
+    num_special = NUM_SPECIAL_TOKENS - 1 + separators
+    room = max_seq_len - max_question_len - num_special
+    step = max(room - doc_stride, room // 4, 1)
     windows = WindowOptions(max_seq_len, step, max_question_len)
     saved = self.extractor.decoder_options
     decoder = DecoderOptions(
@@ -227,33 +233,6 @@ class QuestionAnsweringPipeline:
       answers = _merged(found, example.context, align_to_words)[:top_k]
       results.append(answers[0] if len(answers) == 1 else answers)
     return results
-
-  def _step(self, questions, doc_stride, max_seq_len, max_question_len):
-    """Tokens from the start of one window to that of the next."""
-    preprocessor = self.extractor.preprocessor
-    separators = preprocessor.sliding_windows.num_separators
-    room = max_seq_len - (NUM_SPECIAL_TOKENS - 1 + separators)
-    if room <= max_question_len:
-      raise ValueError(
-        f"max_seq_len ({max_seq_len}) leaves no room for the passage after "
-        f"max_question_len ({max_question_len}). Change one of them."
-      )
-    step = room - max_question_len - doc_stride
-    # A short step makes many windows: it may be due to room that no question
-    # needs.
-    if 4 * step < room - max_question_len and questions:
-      tokens = preprocessor.tokenizer(text_tensor(questions)).ids
-      longest = int(max(tokens.row_lengths().numpy()))
-      longest = -(-longest // _QUESTION_ROOM) * _QUESTION_ROOM
-      room -= min(longest, max_question_len)
-      step = room - doc_stride
-    if step < 1:
-      raise ValueError(
-        f"doc_stride must be less than {room}, the tokens of the passage in a "
-        f"window of max_seq_len={max_seq_len} with these questions. Received: "
-        f"{doc_stride}."
-      )
-    return step
 
   def _with_options(self, windows, decoder):
     """The extractor with other options; weights are shared."""

@@ -140,19 +140,6 @@ def test_a_question_that_is_cut_is_named_once(qa, capsys):
   assert capsys.readouterr().err.count("max_question_len=8") == 1
 
 
-def test_windows_never_move_by_one_token_for_want_of_room(qa):
-  """32 tokens less 8 of the question, 3 special ones and 21 shared ones."""
-  for shared, step in ((20, 1), (13, 8), (0, 21)):
-    assert qa._step(["?"], shared, 32, 8) == step
-  with pytest.raises(ValueError, match=r"doc_stride must be less than 21.*21"):
-    qa(QUESTION, CONTEXT, doc_stride=21)
-  # Of a short question more room is left, as in transformers.
-  assert qa._step(["who " * 5], 64, 128, 64) == 128 - 3 - 16 - 64
-  assert qa._step(["who ", "who " * 50], 60, 128, 64) == 1
-  with pytest.raises(ValueError, match=r"max_seq_len \(11\)"):
-    qa(QUESTION, CONTEXT, max_seq_len=11)
-
-
 def test_the_best_answers_come_first_and_their_sum_is_at_most_one(qa):
   answers = qa(question=QUESTION, context=CONTEXT * 3, top_k=4)
   scores = [answer["score"] for answer in answers]
@@ -176,6 +163,20 @@ def test_answers_are_widened_to_whole_words(text, span, widened):
   start = text.index(span)
   offsets = pipelines._widened(text, start, start + len(span))
   assert text[slice(*offsets)] == widened
+
+
+def test_windows_that_share_much_are_not_one_a_token(qa, monkeypatch):
+  steps = []
+  made = qa._with_options
+  monkeypatch.setattr(
+    qa,
+    "_with_options",
+    lambda *options: steps.append(options[0].doc_stride) or made(*options),
+  )
+  for doc_stride in (13, 20, 31):
+    assert qa(QUESTION, CONTEXT, doc_stride=doc_stride)["answer"]
+  # 32 - 8 - 3 = 21 tokens of the passage with the longest question.
+  assert steps == [8, 5, 5]
 
 
 def test_no_answer_is_given_only_if_it_may_be():

@@ -1,0 +1,5 @@
+"""`SpanClient` under the name of earlier scripts; see `bert_span.client`."""
+
+from bert_span.client.span_client import SpanClient
+
+__all__ = ("SpanClient",)
