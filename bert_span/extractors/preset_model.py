@@ -179,7 +179,7 @@ class PresetModel(StringModel):
     with replaced_directory(
       directory,
       last=[CONFIG_FILE, SELECTION_FILE],
-      keeps=model_directory.other_files(directory),
+      keeps=model_directory.is_other_file,
     ) as unfinished:
       model_directory.save_backbone(self.backbone, unfinished, half_precision)
       if self.head_is_trained:

@@ -3,7 +3,6 @@
 KerasHub reads encoder and tokenizer from it without this package.
 """
 
-import contextlib
 import io
 import math
 import os
@@ -215,13 +214,9 @@ def check_folder_name(path):
     )
 
 
-def other_files(directory):
-  """A function of a path in a directory: whether it is no part of its model."""
-  names = set(_MODEL_FILES)
-  with contextlib.suppress(OSError, ValueError):  # No checksums, or damaged.
-    listed = read_json_object(os.path.join(directory, CHECKSUMS_FILE))
-    names |= {name for name in listed if name.endswith(_HEAD_ENDING)}
-  return lambda name: name not in names
+def is_other_file(name):
+  """Whether a file of a model directory, by its path there, is no part."""
+  return name not in _MODEL_FILES and not name.endswith(_HEAD_ENDING)
 
 
 def load_backbone(directory):

@@ -130,17 +130,6 @@ def test_attention_dropout_and_head_survive_saving_again(tmp_path, head):
   _assert_same_outputs(loaded.backbone, backbone)
 
 
-def test_only_heads_that_the_model_had_written_are_replaced(tmp_path):
-  head = SpanHead()
-  head.build((None, None, 8))
-  model_directory.save_head(head, tmp_path)
-  model_directory.write_checksums(tmp_path)
-  (tmp_path / "thesis_head.safetensors").write_text("two years")
-  is_other = model_directory.other_files(tmp_path)
-  names = ["span_head.safetensors", "config.json", "thesis_head.safetensors"]
-  assert [is_other(name) for name in names] == [False, False, True]
-
-
 def test_the_file_of_a_head_has_its_name(tmp_path):
   head = SpanHead(name="point_head")
   head.build((None, None, 8))
