@@ -18,13 +18,13 @@ merge a token and scores by rank, this gives the same tokens.
 import keras
 import numpy as np
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from bert_span.text.sentencepiece_model import (
   BPE,
   CONTROL,
   UNKNOWN,
   ModelProto,
+  piece_ops,
 )
 from bert_span.text.tokenizer import (
   WHITE_SPACE,
@@ -85,7 +85,7 @@ class BytePairTokenizer(Tokenizer):
       np.int64,
     ).T
     # Applies the merges; a SavedModel with these ops must track it.
-    self.resource = tf_text.SentencepieceTokenizer(
+    self.resource = piece_ops(
       _sentencepiece_model(self.vocabulary, characters, ranks)
     )
 

@@ -9,8 +9,10 @@ Source: google/sentencepiece, src/sentencepiece_model.proto.
 
 import base64
 import dataclasses
+import hashlib
 import re
 from typing import NamedTuple
+from unittest import mock
 
 from google.protobuf import (
   descriptor_pb2,
@@ -172,12 +174,10 @@ def sentence_pieces(proto, family, source):
       f"{of_family.replaced}, and have {special} among its tokens. Received: "
       f"{pieces[:4]}, without {missing}. Use the model of the encoder."
     )
-  # Half of the time of a program's --help.
-  import tensorflow as tf
-  import tensorflow_text as tf_text
+  import tensorflow as tf  # Half of the time of a program's --help.
 
   try:
-    tf_text.SentencepieceTokenizer(proto)
+    piece_ops(proto)
   except tf.errors.OpError as error:
     reason = re.sub(r"^\{\{.*?\}\} *| *\[Op:.*", "", error.message)
     raise ValueError(
@@ -185,6 +185,26 @@ def sentence_pieces(proto, family, source):
       "the encoder."
     ) from error
   return SentencePieces(base64.b64encode(proto).decode(), family)
+
+
+def piece_ops(proto):
+  """tensorflow-text's tokenizer of the bytes of a model.
+
+  The model of a name that is shared lives on. Without one, TensorFlow drops it
+  with its caches, for instance at keras.utils.set_random_seed.
+  """
+  import tensorflow_text as tf_text  # As in `sentence_pieces`.
+  from tensorflow_text.python.ops import sentencepiece_tokenizer
+
+  def create(self):
+    name = hashlib.sha256(self._model).hexdigest()
+    return sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op(
+      model=self._model, shared_name=name
+    )
+
+  resource = sentencepiece_tokenizer._SentencepieceModelResource
+  with mock.patch.object(resource, "_create_resource", create):
+    return tf_text.SentencepieceTokenizer(proto)
 
 
 def sentence_pieces_of_json(values, family, source):

@@ -21,6 +21,7 @@ from bert_span.text.sentencepiece_model import (
   PIECE_FAMILIES,
   SentencePieces,
   parse_model,
+  piece_ops,
   steps_of,
 )
 from bert_span.text.tokenizer import (
@@ -92,7 +93,7 @@ class SentencePieceTokenizer(Tokenizer):
       model.normalizer_spec.remove_extra_whitespaces = False
       proto = model.SerializeToString()
     # A SavedModel with these ops must track it.
-    self.resource = tf_text.SentencepieceTokenizer(proto)
+    self.resource = piece_ops(proto)
 
   def call(self, texts):
     """Returns the `Tokens` of texts, string [batch], UTF-8."""

@@ -2,6 +2,7 @@
 
 import random
 
+import keras
 import pytest
 import tensorflow as tf
 import tokenizers
@@ -78,6 +79,12 @@ def test_a_merge_of_characters_that_are_no_bytes_is_refused():
     vocabulary, merge = [*_VOCABULARY, token], " ".join(token)
     with pytest.raises(ValueError, match="lacks 1 bytes"):
       BytePairTokenizer(vocabulary, [*_MERGES, merge])
+
+
+def test_the_merges_live_on_when_a_seed_is_set(tokenizer):
+  expected = _tokens(tokenizer, "low tide")
+  keras.utils.set_random_seed(1)
+  assert _tokens(tokenizer, "low tide") == expected
 
 
 def test_config_rebuilds_the_layer(tokenizer):

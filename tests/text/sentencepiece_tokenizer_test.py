@@ -6,6 +6,7 @@ import random
 import unicodedata
 
 import hypothesis
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -136,6 +137,15 @@ def test_config_rebuilds_the_layer():
   copy = SentencePieceTokenizer.from_config(config)
   assert copy.vocabulary == tokenizer.vocabulary
   assert _tokens(copy, "low tide") == _tokens(tokenizer, "low tide")
+
+
+def test_a_model_lives_on_when_the_caches_of_tensorflow_are_cleared():
+  first, second = _tokenizer(), _tokenizer("camembert")
+  expected = _tokens(first, "low tide")
+  keras.utils.set_random_seed(1)
+  del second
+  assert _tokens(first, "low tide") == expected
+  assert _tokens(_tokenizer(), "low tide") == expected
 
 
 def test_the_model_is_read_from_its_file(tmp_path):
