@@ -45,6 +45,8 @@ _OTHER_WINDOWS = (
   "(--max_seq_length, --doc_stride, --max_query_length) that the logits were "
   "saved with."
 )
+# Columns of windows that a `WindowDecoder` reads.
+DECODED_COLUMNS = (*WINDOW_SPECS, "question_truncated")
 
 
 class WindowLogits(NamedTuple):

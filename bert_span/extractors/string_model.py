@@ -163,6 +163,8 @@ class StringModel(keras.Model):
         validation_batch_size=validation_batch_size,
         **kwargs,
       )
+      if self.preprocessor is not None and not history.epoch:
+        batches.are_due = False
     losses = zip(history.epoch, history.history.get("loss", ()), strict=False)
     for epoch, loss in losses:
       if not math.isfinite(loss):
@@ -299,6 +301,7 @@ class _Batches:
 
   def __init__(self, preprocessor):
     self._preprocessor = preprocessor
+    self.are_due = True  # Of no epochs there are none.
     self._num_batches = 0
     self._cut = {}  # questions, each once
     self._errors = {}  # by the number of the batch; several are read at once
@@ -343,7 +346,8 @@ class _Batches:
     if self._errors and isinstance(error, tf.errors.OpError):
       raise self._errors[min(self._errors)] from None
     # Keras' predict has an UnboundLocalError.
-    if not self._num_batches and kind in (None, UnboundLocalError):
+    is_empty = self.are_due and not self._num_batches
+    if is_empty and kind in (None, UnboundLocalError):
       raise ValueError("The dataset has no questions.") from None
     if self._cut and error is None:
       first = shortened(next(iter(self._cut)).decode("utf-8", "replace"))

@@ -11,7 +11,7 @@ import numpy as np
 
 from bert_span.answers.decoding.options import FITTED, DecoderOptions
 from bert_span.answers.scoring import calibration, reliability, squad_scores
-from bert_span.answers.window_logits import WINDOW_SPECS, WindowDecoder
+from bert_span.answers.window_logits import DECODED_COLUMNS, WindowDecoder
 from bert_span.extractors.extractor import extractor_class
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.options.fields import options_from_json
@@ -101,8 +101,8 @@ def score_questions(extractor, squad_file, batch_size):
 
   predictions = []
   for logits in extractor.window_logits(examples, batch_size):
-    # Only the columns that decoding needs stay in memory.
-    windows = {name: logits.windows[name] for name in WINDOW_SPECS}
+    # Other columns do not stay in memory.
+    windows = {name: logits.windows[name] for name in DECODED_COLUMNS}
     batches.append(logits._replace(windows=windows))
     predictions += extractor.decode(logits)
   return ScoredQuestions(squad_file, batches, predictions)

@@ -346,6 +346,7 @@ def test_nothing_to_read_and_missing_labels_are_refused_everywhere(compiled):
     extractor.evaluate(weighted, verbose=0)
   with pytest.raises(ValueError, match=r"call `compile\(\)`"):
     SpanExtractor.from_preset(shared_model()).fit(_X, _Y)
+  assert not extractor.fit(_X, _Y, epochs=0).epoch
 
 
 def test_columns_of_arrays_are_read_as_lists_are(compiled):

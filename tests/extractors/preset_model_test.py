@@ -167,7 +167,7 @@ def _fit(extractor, y):
 
 def _train_on_batch(extractor, y):
   extractor.compile(BertAdamW(1e-3))
-  extractor.train_on_batch(*extractor.preprocessor(_X, y))
+  extractor.train_on_batch(_X, y)
 
 
 def _fit_windows(extractor, y):
