@@ -34,8 +34,8 @@ def export_saved_model(
   there; `source` is the directory of the model, for the model card. Returns the
   path of the version, and its `Verification`. A ValueError publishes nothing.
   """
-  extractor.check_trained()
   dtype = resolve_dtype(dtype)
+  extractor.check_trained()
   steps = device_steps(steps)
   with_warmup = assets_extra.check_warmup(with_warmup)
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
