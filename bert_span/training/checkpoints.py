@@ -105,9 +105,12 @@ class RunCheckpoints:
     self._names = names[-keep:]
     _write_list(self.write_dir, self._names)
     ours = re.compile(r"(model\.ckpt-\d+)\.(index|data-\d{5}-of-\d{5})")
-    for file in tf.io.gfile.listdir(self.write_dir):
+    # The .index first: a .data without it is what a kill left here.
+    files = sorted(tf.io.gfile.listdir(self.write_dir), reverse=True)
+    for file in files:
       match = ours.fullmatch(file)
-      if match and match.group(1) in names[:-keep]:
+      name = match and match.group(1)
+      if name and (name in names[:-keep] or f"{name}.index" not in files):
         tf.io.gfile.remove(tf.io.gfile.join(self.write_dir, file))
     return path
 

@@ -8,9 +8,9 @@ import sys
 import time
 
 import pytest
+import tensorflow as tf
 from programs import refusal, run_program, start_program
 from squad_runs import read, run_squad, squad_flags
-from tensorflow.python.checkpoint import checkpoint_management
 from tensorflow.python.ops import gen_io_ops
 from toy_trainer import (
   NUM_STEPS,
@@ -22,6 +22,7 @@ from toy_trainer import (
   make_trainer,
 )
 
+from bert_span.training import checkpoints
 from bert_span.training.callbacks import (
   EXIT_CODE,
   EvaluationInterrupted,
@@ -57,11 +58,10 @@ def train_until_killed(output_dir, point, step):
   def is_half_deleted():  # The .index is gone, the .data not yet.
     return is_step() and next(deletions) == 2
 
-  management = checkpoint_management
   owner, name, is_time = {
     "writing": (gen_io_ops, "merge_v2_checkpoints", is_half_written),
-    "unnamed": (management, "update_checkpoint_state_internal", is_step),
-    "deleting": (management, "_delete_file_if_exists", is_half_deleted),
+    "unnamed": (checkpoints, "_write_list", is_step),
+    "deleting": (tf.io.gfile, "remove", is_half_deleted),
   }[point]
   original = getattr(owner, name)
 
