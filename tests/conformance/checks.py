@@ -1,25 +1,34 @@
 """The checks of the conformance report, and the report as text."""
 
+import os
 import pathlib
+import platform
+import shutil
+import subprocess
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from bert_span.conformance_checks.decoding_checks import (
+import bert_span
+from bert_span.reporting.score_table import text_table
+from bert_span.serving.assets_extra import package_versions
+from bert_span.storage.files import read_json
+from bert_span.storage.log import log_line
+from tests.conformance import golden_files
+from tests.conformance.decoding_checks import (
   compare_decoding,
   compare_null_odds,
 )
-from bert_span.conformance_checks.model_checks import (
+from tests.conformance.model_checks import (
   compare_fine_tuning,
   compare_model,
   compare_optimizer,
 )
-from bert_span.conformance_checks.text_checks import (
+from tests.conformance.text_checks import (
   compare_scores,
   compare_tokens,
   compare_windows,
 )
-from bert_span.reporting.score_table import text_table
-from bert_span.storage.files import read_json
 
 
 class Check(NamedTuple):
@@ -49,6 +58,47 @@ CHECKS = (
 )
 # Rows of what the original does, what is done here, the flag that changes it.
 DIFFERENCES = read_json(pathlib.Path(__file__).with_name("differences.json"))
+
+
+def print_report(goldens=None, data=None, numbers=None):
+  """Prints the report on the checks; returns whether all pass."""
+  by_number = {str(check.number): check for check in CHECKS}
+  files = golden_files.sample_goldens()
+  if goldens:
+    folder = os.path.abspath(goldens)
+    data = data or os.path.join(os.path.dirname(folder), "data")
+    files = golden_files.GoldenFiles(folder, data)
+  if numbers is None:
+    recorded = {None, *files.plan}
+    numbers = [n for n, c in by_number.items() if c.part in recorded]
+  if not numbers or not by_number.keys() >= set(numbers):
+    raise ValueError(
+      f"--checks must name some of {', '.join(by_number)}. Received: "
+      f"{','.join(numbers)!r}"
+    )
+  results = []
+  for check in map(by_number.get, numbers):
+    start = time.monotonic()
+    results.append((check, list(check.compare(files))))
+    seconds = time.monotonic() - start
+    log_line(f"Check {check.number}, {check.title}: {seconds:.0f} s")
+  versions = package_versions()
+  versions["bert_span"] += _commit()
+  versions["Python"] = platform.python_version()
+  named = ", ".join(f"{name} {version}" for name, version in versions.items())
+  sources = [f"This package: {named}", files.source]
+  print(format_report(sources, results), end="")
+  return all(passes(comparisons) for _, comparisons in results)
+
+
+def _commit():
+  """The commit of the checkout that the package is in, if it is in one."""
+  checkout = pathlib.Path(bert_span.__file__).resolve().parent.parent
+  command = ["git", "-C", checkout, "rev-parse", "--short=12", "HEAD"]
+  if not (checkout / ".git").exists() or not shutil.which("git"):
+    return ""
+  found = subprocess.run(command, text=True, capture_output=True)
+  return f" (commit {found.stdout.strip()})" if found.stdout else ""
 
 
 def passes(comparisons):

@@ -8,6 +8,7 @@ import zlib
 
 import numpy as np
 
+import bert_span
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
@@ -16,9 +17,10 @@ from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import load_vocabulary
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_PACKAGE = os.path.dirname(_HERE)
-# The goldens that come with the package: of its sample and of edge cases.
-SAMPLE_GOLDENS = os.path.join(_PACKAGE, "sample", "goldens")
+_PACKAGE = os.path.dirname(bert_span.__file__)
+SAMPLE = os.path.join(_PACKAGE, "sample")
+# Outputs for the sample in the package and for the edge cases beside them.
+SAMPLE_GOLDENS = os.path.join(_HERE, "goldens")
 # The plan of folders without configurations.json.
 _DEFAULT_PLAN = os.path.join(_HERE, "squad.json")
 
@@ -63,9 +65,7 @@ class GoldenFiles:
     writer = "google-research/bert run_squad (commit and versions not recorded)"
     if self.has("source.json"):  # a string: repository, commit and versions
       writer = self.read("source.json")
-    is_sample = os.path.samefile(self.folder, SAMPLE_GOLDENS)
-    place = "that come with the package" if is_sample else f"in {self.folder}"
-    return f"The original: {writer}; outputs {place}"
+    return f"The original: {writer}; outputs in {self.folder}"
 
   @functools.cached_property
   def configurations(self):
@@ -142,5 +142,4 @@ class GoldenFiles:
 def sample_goldens():
   name = "pretrained/minilm_squad/assets/tokenizer/vocabulary.txt"
   vocabulary = os.path.join(_PACKAGE, name)
-  data_folder = os.path.dirname(SAMPLE_GOLDENS)
-  return GoldenFiles(SAMPLE_GOLDENS, data_folder, vocabulary)
+  return GoldenFiles(SAMPLE_GOLDENS, SAMPLE, vocabulary)

@@ -7,11 +7,11 @@ import re
 import numpy as np
 
 from bert_span.answers.scoring import squad_scores
-from bert_span.conformance_checks.comparison import Comparison
 from bert_span.data.answer_positions import NO_TOKEN
 from bert_span.data.window_batches import window_rows
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN
+from tests.conformance.comparison import Comparison
 
 # As run_squad: a word of over 200 characters is [UNK]. tensorflow-text limits
 # the tokens of a vocabulary to 256 bytes.

@@ -6,9 +6,9 @@ import re
 import numpy as np
 from programs import parse_flags
 
-from bert_span.conformance_checks import checks
-from bert_span.conformance_checks.checks import Check, format_report, passes
-from bert_span.conformance_checks.comparison import Comparison
+from tests.conformance import checks
+from tests.conformance.checks import Check, format_report, passes
+from tests.conformance.comparison import Comparison
 
 _GOOD = Comparison("apples", 1e-5, 0, 1234, 1234, 2e-6, ["One apple is green."])
 _BAD = Comparison("pears", cases=3, equal=2, failures=["the third"])

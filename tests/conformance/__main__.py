@@ -1,10 +1,10 @@
 r"""Compares this package with the original run_squad.
 
-  python -m bert_span.conformance [--goldens=DIR [--data=DIR]] [--checks=1,6]
+  python -m tests.conformance [--goldens=DIR [--data=DIR]] [--checks=1,6]
 
 Compares tokens, windows, model, optimizer, decoding, metrics and a fine-tuning
 run with saved outputs of the original, prints a conformance report, and exits
-with status 1 if a check fails. The outputs that come with the package take
+with status 1 if a check fails. The outputs in tests/conformance/goldens take
 about a minute on two cores; tests/original says how to record others.
 """
 
@@ -15,7 +15,7 @@ from bert_span.cli import program
 _GOLDENS = flags.DEFINE_string(
   "goldens",
   None,
-  "Folder with outputs of the original; by default those of the package.",
+  "Folder with outputs of the original; by default tests/conformance/goldens.",
 )
 _DATA = flags.DEFINE_string(
   "data",
@@ -27,9 +27,6 @@ _CHECKS = flags.DEFINE_list(
   None,
   "Numbers of the checks to run; by default all that there are outputs for.",
 )
-_OUTPUT_FILE = flags.DEFINE_string(
-  "output_file", None, "File to which the report is also written."
-)
 
 
 @program.entry_point
@@ -37,14 +34,9 @@ def run(argv):
   if not _GOLDENS.value:
     program.forbid([_DATA], "needs --goldens")
   program.import_tensorflow()
-  from bert_span.jobs import conformance
+  from tests.conformance import checks
 
-  passes = conformance.write_conformance_report(
-    goldens=_GOLDENS.value,
-    data=_DATA.value,
-    numbers=_CHECKS.value,
-    output_file=_OUTPUT_FILE.value,
-  )
+  passes = checks.print_report(_GOLDENS.value, _DATA.value, _CHECKS.value)
   return int(not passes)
 
 

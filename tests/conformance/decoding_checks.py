@@ -16,16 +16,16 @@ import numpy as np
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
-from bert_span.conformance_checks.comparison import (
+from bert_span.data.window_batches import window_batches
+from bert_span.extractors.span_extractor import SpanExtractor
+from tests.conformance.comparison import (
   Comparison,
   is_text_of,
   one_blank,
   reason_for,
   whole_words,
 )
-from bert_span.conformance_checks.golden_files import Configuration, GoldenFiles
-from bert_span.data.window_batches import window_batches
-from bert_span.extractors.span_extractor import SpanExtractor
+from tests.conformance.golden_files import Configuration, GoldenFiles
 
 _KINDS = ("random", "ties", "peaky")  # of logits
 # Options of the runs with peaky logits, by the ending of their files' names.

@@ -1,4 +1,4 @@
-"""The program bert_span.conformance_checks."""
+"""The conformance report on this checkout, and on other outputs."""
 
 import re
 import shutil
@@ -6,17 +6,15 @@ import shutil
 import pytest
 from programs import run_program
 
-from bert_span.conformance_checks.golden_files import SAMPLE_GOLDENS
-from bert_span.jobs.conformance import write_conformance_report
+from tests.conformance.checks import print_report
+from tests.conformance.golden_files import SAMPLE, SAMPLE_GOLDENS
 
 
 @pytest.mark.large
-def test_the_packages_own_outputs_pass_all_checks(tmp_path):
-  output = tmp_path / "report.txt"
-  result = run_program("bert_span.conformance", f"--output_file={output}")
+def test_the_outputs_for_the_sample_pass_all_checks():
+  result = run_program("tests.conformance")
   report = result.stdout
-  assert result.returncode == 0, report
-  assert output.read_text(encoding="utf-8") == report
+  assert result.returncode == 0, report + result.stderr
   assert "FAILS" not in report
   assert all(f"\n{number}  " in report for number in range(1, 10))
   assert "TensorFlow 1.15.5" in report
@@ -38,14 +36,14 @@ def test_other_outputs_are_checked_where_they_are(tmp_path, capsys):
   folder = tmp_path / "goldens"
   shutil.copytree(SAMPLE_GOLDENS, folder)
   (tmp_path / "data").mkdir()
-  shutil.copy(f"{SAMPLE_GOLDENS}/../dev.json", tmp_path / "data")
-  assert write_conformance_report(str(folder), numbers=["6"])
+  shutil.copy(f"{SAMPLE}/dev.json", tmp_path / "data")
+  assert print_report(str(folder), numbers=["6"])
   text = capsys.readouterr().out
   assert f"outputs in {folder}" in text
   assert "Metrics" in text
   (folder / "normalize_answer.json").unlink()
   with pytest.raises(ValueError, match=r"--checks.*'10'"):
-    write_conformance_report(numbers=["10"])
+    print_report(numbers=["10"])
   message = r"normalize_answer.json.*--goldens"
   with pytest.raises(FileNotFoundError, match=message):
-    write_conformance_report(str(folder), numbers=["6"])
+    print_report(str(folder), numbers=["6"])

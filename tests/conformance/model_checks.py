@@ -9,7 +9,6 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.conformance_checks.comparison import Comparison, is_text_of
 from bert_span.data.labelled_windows import label_windows
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -24,6 +23,7 @@ from bert_span.training.optimizer import BertAdamW, is_decayed
 from bert_span.training.options import TrainOptions
 from bert_span.training.step import TrainStep
 from bert_span.training.step_runner import StepRunner
+from tests.conformance.comparison import Comparison, is_text_of
 
 _INPUTS = {
   "token_ids": "input_ids",

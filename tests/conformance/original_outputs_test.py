@@ -2,10 +2,10 @@
 
 import pytest
 
-from bert_span.conformance_checks import decoding_checks as decoding
-from bert_span.conformance_checks import golden_files
-from bert_span.conformance_checks import model_checks as model
-from bert_span.conformance_checks import text_checks as text
+from tests.conformance import decoding_checks as decoding
+from tests.conformance import golden_files
+from tests.conformance import model_checks as model
+from tests.conformance import text_checks as text
 
 pytestmark = pytest.mark.large
 

@@ -1,1 +1,0 @@
-"""Comparison with saved outputs of the original run_squad."""
