@@ -27,7 +27,7 @@ FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
 TEST := -m pytest tests --ignore=tests/device -n auto --maxprocesses=2 \
   --dist=worksteal
 
-.PHONY: quickstart test test-large coverage test-fast fuzz fuzz-device test-device \
+.PHONY: quickstart test test-large coverage conformance test-fast fuzz fuzz-device test-device \
   test-task-library test-old-runtimes test-lowest \
   test-integrations test-install docs lint format clean
 
@@ -104,6 +104,10 @@ test-large: $(ENCODER)
 # All of these, and the share of the lines that they run.
 coverage: $(ENCODER)
 	$(BIN)/python $(TEST) --cov=bert_span --cov=export
+
+# The package against saved outputs of the original: docs/conformance.md.
+conformance: $(PACKAGE)
+	$(BIN)/python -m tests.conformance
 
 # The runners of TFLite files in other languages, against ours; the one in C++
 # under AddressSanitizer and UndefinedBehaviorSanitizer. What lacks a compiler,

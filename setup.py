@@ -17,7 +17,6 @@ _PROGRAMS = (
   "beam_create_records",
   "beam_predict",
   "calibrate",
-  "conformance",
   "convert",
   "create_pretraining_data",
   "create_squad_records",
@@ -52,17 +51,11 @@ setuptools.setup(
   package_data={
     "bert_span": [
       *("sample/*.json", "sample/*.md", "sample/passages/*.txt"),
-      *("sample/goldens/*", "sample/goldens/tiny_ckpt/*"),
       "pretrained/NOTICE",
       *("pretrained/*/*.*", "pretrained/*/assets/tokenizer/*"),
       "web/*",
     ],
-    "bert_span.conformance_checks": ["*.json"],
     "bert_span.reporting": ["templates/*"],
-  },
-  # For people who look into a difference: no program reads them.
-  exclude_package_data={
-    "bert_span": ["sample/goldens/examples_*", "sample/goldens/*_full.*"]
   },
   install_requires=[
     "absl-py>=2.1",

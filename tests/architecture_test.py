@@ -28,7 +28,6 @@ _ORDER = (
   "reporting",
   "lint",
   "beam",
-  "conformance_checks",
   "cli",
   "jobs",
   "programs",

@@ -29,7 +29,8 @@ _PAGES = sorted(
   for path in _ROOT.glob(f"{folder}/*.md")
 )
 _PROGRAM = re.compile(
-  r"-m (bert_span\.\w+(?!\S*\.)|benchmarks(?:\.\w+)+)|^(export_\w+)\.py"
+  r"-m (bert_span\.\w+(?!\S*\.)|(?:benchmarks|tests)(?:\.\w+)+)|"
+  r"^(export_\w+)\.py"
 )
 # Options of Beam and of argparse programs are not absl flags.
 _FOREIGN = {"bert_span.beam_predict", "bert_span.beam_create_records"}
@@ -74,6 +75,8 @@ def _flags_of(program):
 @pytest.mark.parametrize("page", _PAGES)
 def test_the_flags_of_every_command_exist(page):
   for program, names in _commands(page):
+    if (_ROOT / program.replace(".", "/")).is_dir():
+      program += ".__main__"
     code = _text(f"{program.replace('.', '/')}.py")
     if not re.search(r"^def (main|run)\(argv\)", code, re.M):
       continue

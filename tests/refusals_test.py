@@ -88,7 +88,7 @@ _REFUSED = {
     ("--doc_stride=64", "--doc_stride"),
   ],
   "calibrate --predict_file=p": [("", "--model")],
-  "conformance": [("--data=somewhere", "--goldens")],
+  "tests.conformance.__main__": [("--data=somewhere", "--goldens")],
   "convert": [("--model=m", "--output_dir")],
   "beam_create_records": [
     ("squad", "create_squad_records"),

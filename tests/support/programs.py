@@ -94,7 +94,7 @@ def define_flags(name):
   for module in list(sys.modules):
     if module == name or f"{module}.".startswith("bert_span.cli."):
       _earlier_modules.append(sys.modules.pop(module))
-  forget_flags("bert_span", "benchmarks", "export")
+  forget_flags("bert_span", "benchmarks", "export", "tests")
   others = set(flags.FLAGS)
   importlib.import_module(name)
   return sorted(set(flags.FLAGS) - others)

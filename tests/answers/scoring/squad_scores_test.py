@@ -1,6 +1,6 @@
 """The official metrics of SQuAD and MultiSpanQA, against hand-made cases.
 
-tests/conformance_checks compares normalization, pairs and whole evaluations
+tests/conformance compares normalization, pairs and whole evaluations
 with the official evaluators.
 """
 
