@@ -27,8 +27,8 @@ FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
 TEST := -m pytest tests --ignore=tests/device -n auto --maxprocesses=2 \
   --dist=worksteal
 
-.PHONY: quickstart test test-large coverage conformance test-fast fuzz fuzz-device test-device \
-  test-task-library test-old-runtimes test-lowest \
+.PHONY: quickstart test test-large coverage conformance test-fast fuzz \
+  fuzz-device test-device test-task-library test-old-runtimes test-lowest \
   test-integrations test-install docs lint format clean
 
 # The virtual environment, again whenever the requirements change.
