@@ -20,7 +20,6 @@ _PROGRAMS = (
   "conformance",
   "convert",
   "create_pretraining_data",
-  "create_squad_records",
   "decode",
   "evaluate",
   "inspect_masking",

@@ -117,10 +117,8 @@ def _checked_options(steps):
   if not (steps.do_train or asks):
     raise ValueError("Give --do_train, --do_predict or --do_eval.")
   program.require(_OUTPUT_DIR)
-  if steps.do_train and not (train_file or dataset or steps.train_records):
-    raise ValueError(
-      "--do_train needs --train_file, --dataset or --train_records."
-    )
+  if steps.do_train and not (train_file or dataset):
+    raise ValueError("--do_train needs --train_file or --dataset.")
   if asks and not has_questions:
     raise ValueError(
       "--do_predict and --do_eval need --predict_file or --dataset."

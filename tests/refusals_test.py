@@ -19,7 +19,7 @@ _TFLITE = "export.export_tflite --model=m --output=a.tflite"
 _REFUSED = {
   _SQUAD: [
     ("", "--do_predict or --do_eval"),
-    ("--do_train --train_file=", "--train_records"),
+    ("--do_train --train_file=", "--train_file or --dataset"),
     ("--do_predict --predict_file=", "--predict_file or --dataset"),
     ("--do_train --preset=x", "--preset"),
     ("--do_train --vocab_file=", "--vocab_file"),
@@ -61,11 +61,6 @@ _REFUSED = {
     ("", "--output_file is required"),
     ("--vocab_file=v --output_file=o.txt", "end in .tfrecord"),
   ],
-  "create_squad_records --vocab_file=v --train_file=t --output_dir=o": [
-    ("--output_dir=", "--output_dir"),
-    ("--train_file=", "--dataset"),
-    ("--vocab_file=", "--preset"),
-  ],
   "inspect_windows --input_file=i": [("", "--vocab_file is required")],
   "lint_squad": [
     ("", "Give the one FILE to check"),
@@ -91,7 +86,7 @@ _REFUSED = {
   "conformance": [("--data=somewhere", "--goldens")],
   "convert": [("--model=m", "--output_dir")],
   "beam_create_records": [
-    ("squad", "create_squad_records"),
+    ("squad", "first word must be pretraining"),
     ("pretraining --output_dir=x --vocab_file=v", "--input_file"),
   ],
   "beam_predict --model=minilm_squad --input=i --output_dir=o": [
@@ -114,7 +109,6 @@ _OUT_OF_BOUNDS = {
   "num_train_epochs=inf warmup_proportion=nan num_seeds=1000000000 "
   "num_devices=1000000 predict_batch_size=1000000000000",
   "run_pretraining": "max_seq_length=1000000000",
-  "create_squad_records": "num_shards=0 max_seq_length=1000000000",
   "calibrate": "target_precision=nan target_answered=1.5",
   "beam_predict": "num_shards=1000000000",
   "export.export_saved_model": "max_windows_per_step=0 "

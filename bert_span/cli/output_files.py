@@ -42,9 +42,6 @@ def _written(program):
     "calibrate": {
       None: ("calibration.json", "reliability.png", "risk_coverage.png")
     },
-    "create_squad_records": {
-      None: ("train.tf_record.json", rf"train-[0-9a-f]+{_SHARD}\.tf_record")
-    },
     "beam_create_records": {
       None: ("job.json", rf"masked{_SHARD}\.tfrecord(\.json)?")
     },

@@ -36,11 +36,6 @@ class SquadRunOptions(CheckedOptions):
     False,
     "Whether to score --output_dir/predictions.json by the official metrics.",
   )
-  train_records: str | None = option(
-    None,
-    "Folder of bert_span.create_squad_records to train on; with --train_file "
-    "the records must be made from that file.",
-  )
   teachers: tuple[str, ...] = option(
     (),
     "Model directories, or names of models, separated by commas, whose outputs "

@@ -12,7 +12,6 @@ from bert_span.answers import prediction_files
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.answers.window_logits import LogitsWriter
-from bert_span.data import training_records
 from bert_span.data.preprocessor import cut_line
 from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -202,36 +201,23 @@ def _has_head_of(extractor, directory):
 def _training_inputs(run, strategy=None):
   """(`SpanExtractor`, `LabelledWindows`, `EncoderSource.weights_digest`)."""
   options = run.fine_tuning_options
-  data = (run.train_file, run.train_dataset)
   # Before the model is loaded, so that bad questions are reported first.
-  if run.train_records:
-    records = training_records.TrainingRecords(run.train_records, *data)
-  else:
-    squad_file = read_file_or_tfds(*data)
-    examples = training_examples(
-      squad_file,
-      run.version_2,
-      every_annotator=run.extractor_class.preprocessor_class.every_annotator,
-      keep_unlabelled=bool(run.teachers),
-    )
-    run.log_problems(squad_file)
+  squad_file = read_file_or_tfds(run.train_file, run.train_dataset)
+  examples = training_examples(
+    squad_file,
+    run.version_2,
+    every_annotator=run.extractor_class.preprocessor_class.every_annotator,
+    keep_unlabelled=bool(run.teachers),
+  )
+  run.log_problems(squad_file)
   keras.utils.set_random_seed(options.seed)
   with scope_of(strategy):
     loaded = run.source.load()
     digest = run.source.weights_digest(loaded)
     extractor = _extractor_of(run, loaded)
-  if run.train_records:
-    fingerprint = training_records.window_fingerprint(
-      extractor.preprocessor,
-      run.version_2,
-      options.annotator_labels,
-      options.drop_answerless_windows,
-    )
-    training_set = records.read(fingerprint, extractor.preprocessor)
-  else:
-    training_set = training_set_of(
-      extractor, examples, options, bool(run.teachers)
-    )
+  training_set = training_set_of(
+    extractor, examples, options, bool(run.teachers)
+  )
   return extractor, training_set, digest
 
 

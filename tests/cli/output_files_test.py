@@ -12,7 +12,6 @@ _TRAIN = "run_squad --do_train --output_dir=."
 _PRETRAIN = "run_pretraining --do_train --output_dir=."
 _ASK = "run_squad --do_predict --output_dir=."
 _SCORE = "run_squad --do_eval --output_dir=."
-_RECORDS = "create_squad_records --output_dir=."
 
 
 @pytest.mark.parametrize(
@@ -43,10 +42,6 @@ _RECORDS = "create_squad_records --output_dir=."
     (
       "calibrate --model=m --predict_file=X",
       "m/calibration/calibration.json m/calibration/risk_coverage.png",
-    ),
-    (
-      f"{_RECORDS} --train_file=X",
-      "train.tf_record.json",
     ),
     ("create_pretraining_data --input_file=X --output_file=a,X", "b.tfrecord"),
     (
