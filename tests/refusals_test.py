@@ -37,7 +37,6 @@ _REFUSED = {
     ("--do_train --eval_steps=5 --predict_file=", "--eval_steps needs"),
     ("--do_train --eval_steps=5 --best_metric=overlap_f1", "overlap_f1"),
     ("--do_train --early_stopping_patience=2", "needs --eval_steps"),
-    ("--do_train --num_seeds=2", "--num_seeds needs"),
   ],
   "run_pretraining": [
     ("--output_dir=o", "--do_train or --do_eval"),
@@ -106,7 +105,7 @@ _OUT_OF_BOUNDS = {
   "run_squad": "train_batch_size=0 n_best_size=0 n_best_size=2147483648 "
   "bio_threshold=1.5 max_answer_length=1000000000000 temperature=0 "
   "null_score_diff_threshold=nan null_score_diff_threshold=-inf span_score=x "
-  "num_train_epochs=inf warmup_proportion=nan num_seeds=1000000000 "
+  "num_train_epochs=inf warmup_proportion=nan "
   "num_devices=1000000 predict_batch_size=1000000000000",
   "run_pretraining": "max_seq_length=1000000000",
   "calibrate": "target_precision=nan target_answered=1.5",

@@ -32,7 +32,6 @@ def _written(program):
       "do_train": (*_TRAINING, "soft_labels.safetensors"),
       "do_predict": (*FILES, "logits.npz"),
       "do_eval": ("eval_results.json",),
-      "num_seeds": ("seeds.json", r"seed_\d+/"),
     },
     "run_pretraining": {
       "do_train": (*_TRAINING, "data_places.jsonl", "tf1/", "huggingface/"),
@@ -98,8 +97,7 @@ def _files_in_output_dir(program, inputs):
   if directory and os.path.isdir(directory):
     names.update(os.listdir(directory))
   for asking, patterns in _written(program).items() if directory else ():
-    value = flags.FLAGS[asking].value if asking else True
-    if not (value > 1 if asking == "num_seeds" else value):
+    if asking and not flags.FLAGS[asking].value:
       continue
     for name in sorted(names | {f"{name}/" for name in names}):
       if any(re.fullmatch(pattern, name) for pattern in patterns):

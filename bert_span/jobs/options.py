@@ -63,13 +63,6 @@ class SquadRunOptions(CheckedOptions):
   write_logits: bool = option(
     False, "Whether to write --output_dir/logits.npz, for bert_span.decode."
   )
-  num_seeds: int = option(
-    1,
-    "Number of trainings, with the seeds --seed, --seed + 1, ..., each in its "
-    "own folder; mean and standard deviation of their scores are printed.",
-    minimum=1,
-    maximum=10_000,
-  )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
