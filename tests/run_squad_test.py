@@ -38,6 +38,7 @@ _ORIGINAL_FLAGS = {
   "null_score_diff_threshold": 0.0,
 }
 
+_DATA = ("train", "predict")
 _ALL_STEPS = ("--do_train", "--do_predict", "--do_eval")
 
 
@@ -132,6 +133,29 @@ def test_a_selected_model_keeps_what_was_fitted_to_it(squad_folder, tmp_path):
     assert read(tmp_path / "model/span_config.json") == config
     lists.append(read(tmp_path / "nbest_predictions.json"))
   assert lists[0] == lists[1]
+
+
+@pytest.mark.large
+def test_a_dry_run_reads_questions_from_any_file_system(squad_folder, tmp_path):
+  out = tmp_path / "out"
+  steps = ("--dry_run", "--do_train", "--do_predict", "--length_buckets=8")
+  files = [f"--{n}_file=file://{squad_folder}/v1.json" for n in _DATA]
+  flags = squad_flags(squad_folder, out, *steps, *files)
+  run = succeeds_here("bert_span.run_squad", *flags)
+  for part in (
+    "Windows: 8 of 8 questions",
+    "Steps: 40 of 4 windows",
+    "4 windows of 24 WordPieces",
+    "Then 8 questions",
+  ):
+    assert part in run.stdout
+  for name in _DATA:
+    for path in ("ram://none.json", "none://v1.json"):
+      flags = squad_flags(squad_folder, out, *steps, f"--{name}_file={path}")
+      run = run_here("bert_span.run_squad", *flags)
+      assert run.returncode == 1
+      assert path in run.stderr.splitlines()[-1]
+  assert not out.exists()
 
 
 @pytest.mark.large

@@ -7,6 +7,8 @@ import re
 
 from absl import flags
 
+from bert_span.storage.files import real_path
+
 # Names in --output_dir, as regular expressions. A name that ends in / is a
 # folder that is replaced with what is in it.
 _TRAINING = (
@@ -66,7 +68,7 @@ def check_output_files(program, words):
   for title, path in outputs:
     files |= dict.fromkeys(_identities(path), title)
     if path.endswith("/"):
-      folders[pathlib.Path(os.path.realpath(path))] = title
+      folders[pathlib.Path(real_path(path))] = title
   for flag, path in inputs:
     identities = _identities(path)
     titles = [files.get(identity) for identity in identities]
@@ -94,8 +96,8 @@ def _files_in_output_dir(program, inputs):
   if program == "calibrate" and not directory:
     directory = os.path.join(flags.FLAGS["model"].value or "", "calibration")
   names = {*map(os.path.basename, inputs)} - {""}
-  if directory and os.path.isdir(directory):
-    names.update(os.listdir(directory))
+  if directory and os.path.isdir(real_path(directory)):
+    names.update(os.listdir(real_path(directory)))
   for asking, patterns in _written(program).items() if directory else ():
     if asking and not flags.FLAGS[asking].value:
       continue
@@ -119,8 +121,8 @@ def _texts(name):
 def _identities(path):
   """What two paths of one file have in common, whether it exists or not."""
   try:
-    real = os.path.realpath(path)
-    status = os.stat(path)
+    real = real_path(path)
+    status = os.stat(real)
   except OSError:
     return [real]
   except ValueError:  # Zero bytes: a text and no path.

@@ -60,7 +60,7 @@ _SCORE = "run_squad --do_eval --output_dir=."
     ("export_tflite --model=m --evaluate_file=X --test_vectors=X", "dev.json"),
   ],
 )
-@pytest.mark.parametrize("lead", ["path", "symlink", "hardlink"])
+@pytest.mark.parametrize("lead", ["path", "symlink", "hardlink", "scheme"])
 def test_an_input_is_no_output(
   monkeypatch, tmp_path, run_main, main_of, command, names, lead
 ):
@@ -71,7 +71,9 @@ def test_an_input_is_no_output(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_INPUT)
     given = os.path.relpath(path)
-    if lead != "path" and path.parent == tmp_path and "." in path.name:
+    if lead == "scheme":
+      given = path.as_uri()
+    elif lead != "path" and path.parent == tmp_path and "." in path.name:
       given = f"elsewhere-{path.name}"
       (os.symlink if lead == "symlink" else os.link)(path, given)
     written = "--output", "--test_vectors"
