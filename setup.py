@@ -19,7 +19,6 @@ _PROGRAMS = (
   "calibrate",
   "convert",
   "create_pretraining_data",
-  "create_squad_records",
   "decode",
   "evaluate",
   "inspect_masking",

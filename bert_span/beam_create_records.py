@@ -8,7 +8,7 @@ The records are those of create_pretraining_data with --num_workers=64, one
 shard for each worker, for run_pretraining. Flags are those of that program;
 Beam's own options, such as --runner=DataflowRunner, are given on the same
 command line. A run that was stopped continues with the same command and skips
-shards that exist. create_squad_records makes records of SQuAD files.
+shards that exist.
 """
 
 from bert_span.cli import model_flags, pretraining_flags, program
@@ -23,9 +23,7 @@ _, _DUPE_FACTOR = pretraining_flags.define_masked_text_flags("dupe_factor")
 def run(argv):
   name, *words = argv
   if words[:1] != ["pretraining"]:
-    raise ValueError(
-      "The first word must be pretraining; for SQuAD run create_squad_records."
-    )
+    raise ValueError("The first word must be pretraining.")
   program.require(_OUTPUT_DIR)
   text = pretraining_flags.masked_text()
   options = program.beam_options([name, *words[1:]])

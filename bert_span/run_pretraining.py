@@ -37,7 +37,7 @@ _BEST_METRIC = flags.DEFINE_enum(
 define_flags(PretrainingRunOptions)
 _TRAINING = define_flags(PretrainingOptions)
 (_OUTPUT_DIR,) = model_flags.define_shared_flags("output_dir")
-_DRY_RUN, _MEMORY_GB = training_flags.define_run_flags()
+_DRY_RUN = training_flags.define_run_flags()
 training_flags.define_encoder_flags()
 (_MAX_SEQ_LENGTH,) = pretraining_flags.define_masked_text_flags()
 
@@ -73,7 +73,7 @@ def run(argv):
     selection=training_flags.selection_options(_BEST_METRIC.value),
   )
   if _DRY_RUN.value:
-    run_pretraining.print_dry_run(run_of_flags, _MEMORY_GB.value)
+    run_pretraining.print_dry_run(run_of_flags)
   else:
     run_pretraining.run_pretraining(run_of_flags)
 

@@ -45,7 +45,7 @@ _OUTPUT_DIR, _PREDICT_FILE, _BATCH_SIZE, _NO_SPAN, _HEAD = (
     "output_dir", "predict_file", "predict_batch_size", "no_span", "head"
   )
 )
-_DRY_RUN, _MEMORY_GB = training_flags.define_run_flags()
+_DRY_RUN = training_flags.define_run_flags()
 model_flags.define_answer_flags()
 _ENCODER = training_flags.define_encoder_flags()
 
@@ -99,7 +99,7 @@ def run(argv):
     selection=selection,
   )
   if _DRY_RUN.value:
-    run_squad.print_dry_run(run_of_flags, _MEMORY_GB.value)
+    run_squad.print_dry_run(run_of_flags)
   else:
     run_squad.run_squad(run_of_flags)
 
@@ -117,10 +117,8 @@ def _checked_options(steps):
   if not (steps.do_train or asks):
     raise ValueError("Give --do_train, --do_predict or --do_eval.")
   program.require(_OUTPUT_DIR)
-  if steps.do_train and not (train_file or dataset or steps.train_records):
-    raise ValueError(
-      "--do_train needs --train_file, --dataset or --train_records."
-    )
+  if steps.do_train and not (train_file or dataset):
+    raise ValueError("--do_train needs --train_file or --dataset.")
   if asks and not has_questions:
     raise ValueError(
       "--do_predict and --do_eval need --predict_file or --dataset."
@@ -137,9 +135,6 @@ def _checked_options(steps):
     _BEST_METRIC.value,
     None if has_questions else "--predict_file or --dataset",
   )
-  does_all = steps.do_train and steps.do_predict and steps.do_eval
-  if steps.num_seeds > 1 and not does_all:
-    raise ValueError("--num_seeds needs --do_train, --do_predict, --do_eval.")
   has_steps = options.learning_rate and options.num_train_epochs
   if steps.do_train and not has_steps:
     raise ValueError(

@@ -147,13 +147,25 @@ _RUNNABLE = [
 ]
 # What the pages have trained for hours.
 _FEWER = {
+  "for seed in 1 2 3;": "for seed in 1 2;",
   "--num_train_steps=10000": "--num_train_steps=2",
   "--num_warmup_steps=1000": "--num_warmup_steps=1",
 }
 
 
 def _statements(block):
-  """Yields the commands of a shell block, each without its comment."""
+  """Yields the commands of a shell block, each without its comment.
+
+  A loop yields its commands with each value of its variable.
+  """
+  block = re.sub(
+    r"^for (\w+) in (.*); do\n(.*?)^done\n",
+    lambda loop: "".join(
+      loop[3].replace(f"${loop[1]}", value) for value in loop[2].split()
+    ),
+    block,
+    flags=re.M | re.S,
+  )
   statement = ""
   for line in block.replace("\\\n", " ").splitlines(keepends=True):
     statement += line

@@ -19,7 +19,7 @@ _TFLITE = "export.export_tflite --model=m --output=a.tflite"
 _REFUSED = {
   _SQUAD: [
     ("", "--do_predict or --do_eval"),
-    ("--do_train --train_file=", "--train_records"),
+    ("--do_train --train_file=", "--train_file or --dataset"),
     ("--do_predict --predict_file=", "--predict_file or --dataset"),
     ("--do_train --preset=x", "--preset"),
     ("--do_train --vocab_file=", "--vocab_file"),
@@ -37,7 +37,6 @@ _REFUSED = {
     ("--do_train --eval_steps=5 --predict_file=", "--eval_steps needs"),
     ("--do_train --eval_steps=5 --best_metric=overlap_f1", "overlap_f1"),
     ("--do_train --early_stopping_patience=2", "needs --eval_steps"),
-    ("--do_train --num_seeds=2", "--num_seeds needs"),
   ],
   "run_pretraining": [
     ("--output_dir=o", "--do_train or --do_eval"),
@@ -61,15 +60,15 @@ _REFUSED = {
     ("", "--output_file is required"),
     ("--vocab_file=v --output_file=o.txt", "end in .tfrecord"),
   ],
-  "create_squad_records --vocab_file=v --train_file=t --output_dir=o": [
-    ("--output_dir=", "--output_dir"),
-    ("--train_file=", "--dataset"),
-    ("--vocab_file=", "--preset"),
-  ],
   "inspect_windows --input_file=i": [("", "--vocab_file is required")],
+  "inspect_windows --vocab_file=v": [
+    ("--input_file=none://a.json", "none://a.json: TensorFlow has no"),
+    ("--input_file=ram://a.json", "directory: 'ram://a.json'"),
+  ],
   "lint_squad": [
     ("", "Give the one FILE to check"),
     ("none.json", "No such file or directory: 'none.json'"),
+    ("ram://none.json", "No such file or directory: 'ram://none.json'"),
     ("a.json --preset=p --do_lower_case", "--do_lower_case"),
     ("a.json --output_file=b.json", "--fix"),
   ],
@@ -82,6 +81,10 @@ _REFUSED = {
   "decode --predict_file=p --output_dir=o --logits_file=,": [
     ("--model=m", "--logits_file")
   ],
+  "evaluate --predict_file=p": [
+    ("--predictions_file=none://a.json", "none://a.json: TensorFlow has no"),
+    ("--predictions_file=ram://a.json", "directory: 'ram://a.json'"),
+  ],
   "report --predict_file=a": [("", "--nbest_file")],
   "report --predict_file=a --nbest_file=b": [
     ("--question_id=c", "--model"),
@@ -91,7 +94,7 @@ _REFUSED = {
   "tests.conformance.__main__": [("--data=somewhere", "--goldens")],
   "convert": [("--model=m", "--output_dir")],
   "beam_create_records": [
-    ("squad", "create_squad_records"),
+    ("squad", "first word must be pretraining"),
     ("pretraining --output_dir=x --vocab_file=v", "--input_file"),
   ],
   "beam_predict --model=minilm_squad --input=i --output_dir=o": [
@@ -111,10 +114,9 @@ _OUT_OF_BOUNDS = {
   "run_squad": "train_batch_size=0 n_best_size=0 n_best_size=2147483648 "
   "bio_threshold=1.5 max_answer_length=1000000000000 temperature=0 "
   "null_score_diff_threshold=nan null_score_diff_threshold=-inf span_score=x "
-  "num_train_epochs=inf warmup_proportion=nan num_seeds=1000000000 "
+  "num_train_epochs=inf warmup_proportion=nan "
   "num_devices=1000000 predict_batch_size=1000000000000",
   "run_pretraining": "max_seq_length=1000000000",
-  "create_squad_records": "num_shards=0 max_seq_length=1000000000",
   "calibrate": "target_precision=nan target_answered=1.5",
   "beam_predict": "num_shards=1000000000",
   "export.export_saved_model": "max_windows_per_step=0 "

@@ -38,6 +38,7 @@ _ORIGINAL_FLAGS = {
   "null_score_diff_threshold": 0.0,
 }
 
+_DATA = ("train", "predict")
 _ALL_STEPS = ("--do_train", "--do_predict", "--do_eval")
 
 
@@ -135,26 +136,45 @@ def test_a_selected_model_keeps_what_was_fitted_to_it(squad_folder, tmp_path):
 
 
 @pytest.mark.large
-def test_several_seeds_are_trained_scored_and_compared(squad_folder, tmp_path):
-  run = run_squad(
-    *(squad_folder, tmp_path, *_ALL_STEPS, "--num_seeds=2", "--seed=7"),
-    *("--num_train_epochs=2", "--eval_steps=2", "--best_metric=exact_match"),
-    version_2=True,
-  )
-  result = read(tmp_path / "seeds.json")
-  assert [entry["seed"] for entry in result["runs"]] == [7, 8]
-  for entry in result["runs"]:
-    out = tmp_path / f"seed_{entry['seed']}"
-    assert entry["scores"] == read(out / "eval_results.json")
+def test_a_dry_run_reads_questions_from_any_file_system(squad_folder, tmp_path):
+  out = tmp_path / "out"
+  steps = ("--dry_run", "--do_train", "--do_predict", "--length_buckets=8")
+  files = [f"--{n}_file=file://{squad_folder}/v1.json" for n in _DATA]
+  flags = squad_flags(squad_folder, out, *steps, *files)
+  run = succeeds_here("bert_span.run_squad", *flags)
+  for part in (
+    "Windows: 8 of 8 questions",
+    "Steps: 40 of 4 windows",
+    "4 windows of 24 WordPieces",
+    "Then 8 questions",
+  ):
+    assert part in run.stdout
+  for name in _DATA:
+    for path in ("ram://none.json", "none://v1.json"):
+      flags = squad_flags(squad_folder, out, *steps, f"--{name}_file={path}")
+      run = run_here("bert_span.run_squad", *flags)
+      assert run.returncode == 1
+      assert path in run.stderr.splitlines()[-1]
+  assert not out.exists()
+
+
+@pytest.mark.large
+def test_the_best_model_of_each_seed_is_scored(squad_folder, tmp_path):
+  for seed in (7, 8):
+    out = tmp_path / f"seed_{seed}"
+    run_squad(
+      *(squad_folder, out, *_ALL_STEPS, f"--seed={seed}"),
+      *("--num_train_epochs=2", "--eval_steps=2", "--best_metric=exact_match"),
+      version_2=True,
+    )
     # What --do_predict scored is the best model of the training.
     selection = read(out / "model" / "selection.json")
-    exact = entry["scores"]["exact"]
+    exact = read(out / "eval_results.json")["exact"]
     assert selection["metric"] == "exact"
     assert selection["scores"]["exact"] == exact
     rows = read(out / "evaluations.json")["evaluations"]
     assert [row["step"] for row in rows] == [2, 4]
     assert exact == max(row["scores"]["exact"] for row in rows)
-  assert "deviation" in run.stdout
   heads = tmp_path.glob("seed_*/model/span_head.safetensors")
   assert len({path.read_bytes() for path in heads}) == 2
 

@@ -7,6 +7,8 @@ import re
 
 from absl import flags
 
+from bert_span.storage.files import real_path
+
 # Names in --output_dir, as regular expressions. A name that ends in / is a
 # folder that is replaced with what is in it.
 _TRAINING = (
@@ -32,7 +34,6 @@ def _written(program):
       "do_train": (*_TRAINING, "soft_labels.safetensors"),
       "do_predict": (*FILES, "logits.npz"),
       "do_eval": ("eval_results.json",),
-      "num_seeds": ("seeds.json", r"seed_\d+/"),
     },
     "run_pretraining": {
       "do_train": (*_TRAINING, "data_places.jsonl", "tf1/", "huggingface/"),
@@ -41,9 +42,6 @@ def _written(program):
     "decode": {None: FILES},
     "calibrate": {
       None: ("calibration.json", "reliability.png", "risk_coverage.png")
-    },
-    "create_squad_records": {
-      None: ("train.tf_record.json", rf"train-[0-9a-f]+{_SHARD}\.tf_record")
     },
     "beam_create_records": {
       None: ("job.json", rf"masked{_SHARD}\.tfrecord(\.json)?")
@@ -70,7 +68,7 @@ def check_output_files(program, words):
   for title, path in outputs:
     files |= dict.fromkeys(_identities(path), title)
     if path.endswith("/"):
-      folders[pathlib.Path(os.path.realpath(path))] = title
+      folders[pathlib.Path(real_path(path))] = title
   for flag, path in inputs:
     identities = _identities(path)
     titles = [files.get(identity) for identity in identities]
@@ -98,11 +96,10 @@ def _files_in_output_dir(program, inputs):
   if program == "calibrate" and not directory:
     directory = os.path.join(flags.FLAGS["model"].value or "", "calibration")
   names = {*map(os.path.basename, inputs)} - {""}
-  if directory and os.path.isdir(directory):
-    names.update(os.listdir(directory))
+  if directory and os.path.isdir(real_path(directory)):
+    names.update(os.listdir(real_path(directory)))
   for asking, patterns in _written(program).items() if directory else ():
-    value = flags.FLAGS[asking].value if asking else True
-    if not (value > 1 if asking == "num_seeds" else value):
+    if asking and not flags.FLAGS[asking].value:
       continue
     for name in sorted(names | {f"{name}/" for name in names}):
       if any(re.fullmatch(pattern, name) for pattern in patterns):
@@ -124,8 +121,8 @@ def _texts(name):
 def _identities(path):
   """What two paths of one file have in common, whether it exists or not."""
   try:
-    real = os.path.realpath(path)
-    status = os.stat(path)
+    real = real_path(path)
+    status = os.stat(real)
   except OSError:
     return [real]
   except ValueError:  # Zero bytes: a text and no path.

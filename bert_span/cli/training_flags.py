@@ -1,32 +1,15 @@
 """Flags of the programs that train, and the checks of their relations."""
 
-import dataclasses
 import sys
 
 from absl import flags
 
 from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.cli.program import forbid
-from bert_span.options.fields import option
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.training import options
 
 flags.disclaim_key_flags()
-
-
-@dataclasses.dataclass(frozen=True)
-class _DryRunOptions:
-  dry_run: bool = option(
-    False,
-    "Whether only to report the steps, and the memory that one step takes "
-    "here. Nothing is trained or written.",
-  )
-  memory_gb: float | None = option(
-    None,
-    "With --dry_run: memory of a device in GB (10^9 bytes), with which that of "
-    "a step is compared.",
-    minimum=0.0,
-  )
 
 
 def define_encoder_flags():
@@ -53,7 +36,7 @@ def define_data_flags():
 
 
 def define_run_flags():
-  """Defines the flags of all trainings; returns --dry_run and --memory_gb."""
+  """Defines the flags of all trainings; returns --dry_run."""
   define_flags(options.ExecutionOptions)
   define_flags(options.SelectionOptions)
   # As in run_squad.
@@ -61,7 +44,12 @@ def define_run_flags():
   flags.DEFINE_string(
     "master", None, "Unused: TensorFlow 2 has no sessions to connect."
   )
-  return define_flags(_DryRunOptions)
+  return flags.DEFINE_bool(
+    "dry_run",
+    False,
+    "Whether only to report the steps, and the memory that one step takes "
+    "here. Nothing is trained or written.",
+  )
 
 
 def check_encoder_flags(needs_model):
@@ -150,8 +138,6 @@ def check_run_flags(does_train, train_batch_size, best_metric, needs):
       f"--accumulate_steps={execution.accumulate_steps} must be at most "
       f"--train_batch_size={train_batch_size}."
     )
-  if not flags.FLAGS.dry_run:
-    forbid([flags.FLAGS["memory_gb"]], "is for --dry_run")
   evaluates = flags.FLAGS.eval_steps
   if not (evaluates and best_metric):
     needed = "needs --eval_steps and --best_metric"

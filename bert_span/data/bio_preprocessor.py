@@ -59,7 +59,6 @@ class BioPreprocessor(SpanPreprocessor):
   annotator. Annotators are joined by `annotator_labels`, see `tag_labels`.
   """
 
-  head_name = "bio"
   window_labels = ()
   token_labels: ClassVar = {"tag_labels": NUM_TAGS}
   outputs = ("tag_logits",)

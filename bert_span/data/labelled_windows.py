@@ -83,7 +83,7 @@ class PackedWindows:
 
 
 class Skipped(NamedTuple):
-  """What is not trained on; a manifest of records has these names."""
+  """What is not trained on."""
 
   # Windows of answerable questions without the answer, skipped on request.
   num_answerless: int
@@ -156,7 +156,16 @@ def label_windows(
     indices.append(first + example_index)
     keep.append(can_train)
     first += len(batch)
-  windows = pack_windows(parts, preprocessor)
+  joined = {n: np.concatenate([part[n] for part in parts]) for n in parts[0]}
+  labels = {name: joined[name] for name in preprocessor.label_names()}
+  row_splits = _row_splits(joined["lengths"])
+  windows = PackedWindows(
+    joined["token_ids"],
+    row_splits,
+    joined["first_context_positions"],
+    labels,
+    preprocessor.has_answer(labels, row_splits),
+  )
   indices, keep = np.concatenate(indices), np.concatenate(keep)
   without_token = [examples[i].qas_id for i in np.unique(indices[~keep])]
   num_trainable = int(keep.sum())
@@ -170,20 +179,6 @@ def label_windows(
     )
   skipped = Skipped(num_trainable - int(keep.sum()), without_token)
   return LabelledWindows(windows.select(keep), len(examples), skipped)
-
-
-def pack_windows(parts, preprocessor):
-  """`PackedWindows` of dicts with its arrays, and lengths for row_splits."""
-  joined = {n: np.concatenate([part[n] for part in parts]) for n in parts[0]}
-  labels = {name: joined[name] for name in preprocessor.label_names()}
-  row_splits = _row_splits(joined["lengths"])
-  return PackedWindows(
-    joined["token_ids"],
-    row_splits,
-    joined["first_context_positions"],
-    labels,
-    preprocessor.has_answer(labels, row_splits),
-  )
 
 
 def _row_splits(lengths):

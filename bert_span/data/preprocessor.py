@@ -83,7 +83,6 @@ class SpanPreprocessor(keras.layers.Layer):
   `is_answerable`.
   """
 
-  head_name = "span"  # saved with records of labelled windows
   # Labels that are int32 [windows], and labels that are float32 [windows,
   # seq_length, n] with this n; each is for the model's output of its place.
   window_labels = ("start_positions", "end_positions")

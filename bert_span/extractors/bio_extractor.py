@@ -50,7 +50,7 @@ class BioExtractor(SpanExtractor):
   ```
   """
 
-  head_name = BioPreprocessor.head_name
+  head_name = "bio"
   logits: ClassVar = {"tag_logits": (NUM_TAGS,)}
   logits_descriptions: ClassVar = {
     "tag_logits": "scores of each position as B, I and O"

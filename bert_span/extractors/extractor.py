@@ -73,7 +73,7 @@ class Extractor(PresetModel):
       fewer positions than a window; or the options are those of another head.
   """
 
-  # Its name in --head, span_config.json and records.
+  # Its name in --head and span_config.json.
   head_name: str
   # The model's outputs: their shapes after [windows, seq_length].
   logits: ClassVar[dict[str, tuple[int, ...]]]

@@ -55,7 +55,7 @@ class SpanExtractor(Extractor):
   Source: Devlin et al. 2019, section 4.2; google-research/bert, run_squad.py.
   """
 
-  head_name = SpanPreprocessor.head_name
+  head_name = "span"
   logits: ClassVar = {"start_logits": (), "end_logits": ()}
   logits_descriptions: ClassVar = {
     "start_logits": "score of each position as the answer's first WordPiece",

@@ -21,7 +21,7 @@ from bert_span.training.step_runner import StepRunner, compiles_steps
 from bert_span.training.strategy import choose_strategy, named_workers
 
 
-def fine_tuning_lines(extractor, training_set, run, memory_gb=None):
+def fine_tuning_lines(extractor, training_set, run):
   """Yields lines of text on what a `SquadRun` would do with its windows."""
   windows, options = training_set.windows, run.fine_tuning_options
   yield (
@@ -37,10 +37,10 @@ def fine_tuning_lines(extractor, training_set, run, memory_gb=None):
   longest = np.resize(np.argsort(windows.lengths)[::-1], max(rows, 1))
   batch = windows.batch(longest, batches.padded_length(longest[:1]))
   loss_fn = window_loss_fn(extractor.preprocessor, extractor.make_loss(options))
-  yield memory_line(extractor, loss_fn, batch, options, run.devices, memory_gb)
+  yield memory_line(extractor, loss_fn, batch, options, run.devices)
 
 
-def pretraining_lines(job, text, memory_gb=None):
+def pretraining_lines(job, text):
   """Yields lines of text on what `PretrainingJob.train(text)` would do."""
   run, options = job.run, job.run.options
   steps = options.num_train_steps, options.num_warmup_steps
@@ -51,7 +51,7 @@ def pretraining_lines(job, text, memory_gb=None):
   rows_of_first = {name: x[: max(rows, 1)] for name, x in first.items()}
   batch = with_batch_weights(rows_of_first)
   loss_fn = pretraining_loss_fn(options.sbo_weight)
-  yield memory_line(job.model, loss_fn, batch, options, run.devices, memory_gb)
+  yield memory_line(job.model, loss_fn, batch, options, run.devices)
 
 
 def num_replicas(devices):
@@ -67,9 +67,9 @@ def num_replicas(devices):
   return workers * (devices.num_devices or max(len(gpus), 1))
 
 
-def memory_line(model, loss_fn, batch, options, devices, memory_gb=None):
+def memory_line(model, loss_fn, batch, options, devices):
   """A line on the memory of a step with a device's batch."""
-  if devices.use_tpu:
+  if devices.is_tpu:
     return "Memory: not measured, there is no TPU on this machine."
   execution, peak = options.execution, None
   rows, length = batch["input_ids"].shape
@@ -80,13 +80,11 @@ def memory_line(model, loss_fn, batch, options, devices, memory_gb=None):
     contextlib.suppress(tf.errors.ResourceExhaustedError),
   ):
     peak = measure_step(model, loss_fn, batch, options)
-  if peak is None or (memory_gb is not None and peak > memory_gb * 1e9):
-    where = "this device" if peak is None else f"{memory_gb:g} GB"
-    needed = "" if peak is None else f", which takes {peak / 1e9:.2f} GB"
+  if peak is None:
     return (
-      f"Memory: {where} is too small for a step of {step}{needed}. Use a "
-      "larger --accumulate_steps, --recompute or --precision=bfloat16, or "
-      "lower --max_seq_length."
+      f"Memory: this device is too small for a step of {step}. Use a larger "
+      "--accumulate_steps, --recompute or --precision=bfloat16, or lower "
+      "--max_seq_length."
     )
   return f"Memory: {peak / 1e9:.2f} GB at the peak of a step of {step}."
 

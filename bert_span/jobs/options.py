@@ -36,11 +36,6 @@ class SquadRunOptions(CheckedOptions):
     False,
     "Whether to score --output_dir/predictions.json by the official metrics.",
   )
-  train_records: str | None = option(
-    None,
-    "Folder of bert_span.create_squad_records to train on; with --train_file "
-    "the records must be made from that file.",
-  )
   teachers: tuple[str, ...] = option(
     (),
     "Model directories, or names of models, separated by commas, whose outputs "
@@ -67,13 +62,6 @@ class SquadRunOptions(CheckedOptions):
   )
   write_logits: bool = option(
     False, "Whether to write --output_dir/logits.npz, for bert_span.decode."
-  )
-  num_seeds: int = option(
-    1,
-    "Number of trainings, with the seeds --seed, --seed + 1, ..., each in its "
-    "own folder; mean and standard deviation of their scores are printed.",
-    minimum=1,
-    maximum=10_000,
   )
 
 

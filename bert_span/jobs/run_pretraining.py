@@ -84,13 +84,13 @@ def run_pretraining(run):
     job.evaluate(eval_text)
 
 
-def print_dry_run(run, memory_gb=None):
-  """Prints what `run_pretraining` would do; memory_gb is of a device."""
+def print_dry_run(run):
+  """Prints what `run_pretraining` would do."""
   text, _ = run.texts()
   job = PretrainingJob(run)
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
-    for line in pretraining_lines(job, text, memory_gb):
+    for line in pretraining_lines(job, text):
       print(line, flush=True)
   if run.do_eval:
     print(

@@ -1,4 +1,4 @@
-"""What run_squad does: trains, answers and scores, with one seed or several."""
+"""What run_squad does: trains, answers and scores."""
 
 import dataclasses
 import sys
@@ -12,7 +12,6 @@ from bert_span.answers import prediction_files
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.answers.window_logits import LogitsWriter
-from bert_span.data import training_records
 from bert_span.data.preprocessor import cut_line
 from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -21,7 +20,6 @@ from bert_span.fine_tuning.fine_tuner import train_on, training_set_of
 from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.jobs.dry_run import fine_tuning_lines
 from bert_span.jobs.options import RunOptions, SquadRunOptions
-from bert_span.jobs.seed_runs import run_seeds
 from bert_span.presets.model_directory import read_heads
 from bert_span.presets.selection import selection_words
 from bert_span.presets.span_config import read_span_config
@@ -38,7 +36,6 @@ from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import ModelSelection
 from bert_span.training.strategy import (
   is_chief,
-  num_workers,
   scope_of,
   start_strategy,
   worker_vote,
@@ -57,7 +54,6 @@ class SquadRun(SquadRunOptions, RunOptions):
   decoder_options: DecoderOptions  # those of the extractor
   # The same with what was fitted to the model, if the run had ended before.
   fitted_options: DecoderOptions | None = None
-  # Several seeds begin with its seed.
   fine_tuning_options: FineTuningOptions
   extractor_class: type[Extractor] = SpanExtractor
   train_file: str | None = None  # SQuAD file; None for `train_dataset`
@@ -86,57 +82,33 @@ def run_squad(run):
   options = run.fine_tuning_options
   # First of all: TensorFlow joins workers before it has run anything.
   strategy = start_strategy(run.devices, options) if run.do_train else None
-  if run.num_seeds == 1:
-    _run_one_seed(run, strategy)
-    return
-  if num_workers(strategy) > 1:
-    raise ValueError(
-      "--num_seeds trains on one machine: unset TF_CONFIG, or give every "
-      "machine its own --seed and --output_dir."
-    )
-
-  def run_seed(seed, folder):
-    seeded = dataclasses.replace(options, seed=seed)
-    return _run_one_seed(
-      dataclasses.replace(run, output_dir=folder, fine_tuning_options=seeded),
-      strategy,
-    )
-
-  seeds = list(range(options.seed, options.seed + run.num_seeds))
-  own = ("--num_seeds=", "--seed=")
-  lines = run.run_flags.splitlines()
-  settings = [line for line in lines if not line.startswith(own)]
-  run_seeds(seeds, run.output_dir, run_seed, settings)
+  is_writer = is_chief(strategy)
+  asks = is_writer and (run.do_predict or run.do_eval)
+  # Before the training, so that a wrong path is reported first.
+  questions = run.questions() if asks or run.selection else None
+  if run.do_train and _train(run, questions, strategy):
+    decoder_options = run.fitted_options or run.decoder_options
+    run = dataclasses.replace(run, decoder_options=decoder_options)
+  if not is_writer:
+    return  # Only the chief predicts and scores.
+  if run.do_predict:
+    _predict(run, questions)
+  if run.do_eval:
+    _evaluate(run, questions)
 
 
-def print_dry_run(run, memory_gb=None):
-  """Prints what `run_squad` would do; memory_gb is of a device."""
+def print_dry_run(run):
+  """Prints what `run_squad` would do."""
   print("Dry run: nothing is trained, nothing is written.")
   if run.do_train:
     extractor, training_set, _ = _training_inputs(run)
-    for line in fine_tuning_lines(extractor, training_set, run, memory_gb):
+    for line in fine_tuning_lines(extractor, training_set, run):
       print(line, flush=True)
   if run.do_predict or run.do_eval:
     questions = len(run.questions().examples)
     steps = [(run.do_predict, "answered"), (run.do_eval, "scored")]
     done = " and ".join(name for does, name in steps if does)
     print(f"Then {questions:,} questions would be {done}.")
-
-
-def _run_one_seed(run, strategy):
-  """Does the steps; returns the scores, None without do_eval."""
-  is_writer = is_chief(strategy)
-  asks = is_writer and (run.do_predict or run.do_eval)
-  # Before the training, so that a wrong path is reported first.
-  questions = run.questions() if asks or run.selection else None
-  if run.do_train and _train(run, questions, strategy):
-    options = run.fitted_options or run.decoder_options
-    run = dataclasses.replace(run, decoder_options=options)
-  if not is_writer:
-    return None  # Only the chief predicts and scores.
-  if run.do_predict:
-    _predict(run, questions)
-  return _evaluate(run, questions) if run.do_eval else None
 
 
 def _train(run, questions, strategy):
@@ -202,36 +174,23 @@ def _has_head_of(extractor, directory):
 def _training_inputs(run, strategy=None):
   """(`SpanExtractor`, `LabelledWindows`, `EncoderSource.weights_digest`)."""
   options = run.fine_tuning_options
-  data = (run.train_file, run.train_dataset)
   # Before the model is loaded, so that bad questions are reported first.
-  if run.train_records:
-    records = training_records.TrainingRecords(run.train_records, *data)
-  else:
-    squad_file = read_file_or_tfds(*data)
-    examples = training_examples(
-      squad_file,
-      run.version_2,
-      every_annotator=run.extractor_class.preprocessor_class.every_annotator,
-      keep_unlabelled=bool(run.teachers),
-    )
-    run.log_problems(squad_file)
+  squad_file = read_file_or_tfds(run.train_file, run.train_dataset)
+  examples = training_examples(
+    squad_file,
+    run.version_2,
+    every_annotator=run.extractor_class.preprocessor_class.every_annotator,
+    keep_unlabelled=bool(run.teachers),
+  )
+  run.log_problems(squad_file)
   keras.utils.set_random_seed(options.seed)
   with scope_of(strategy):
     loaded = run.source.load()
     digest = run.source.weights_digest(loaded)
     extractor = _extractor_of(run, loaded)
-  if run.train_records:
-    fingerprint = training_records.window_fingerprint(
-      extractor.preprocessor,
-      run.version_2,
-      options.annotator_labels,
-      options.drop_answerless_windows,
-    )
-    training_set = records.read(fingerprint, extractor.preprocessor)
-  else:
-    training_set = training_set_of(
-      extractor, examples, options, bool(run.teachers)
-    )
+  training_set = training_set_of(
+    extractor, examples, options, bool(run.teachers)
+  )
   return extractor, training_set, digest
 
 
@@ -269,7 +228,7 @@ def _predict(run, squad_file):
 
 
 def _evaluate(run, squad_file):
-  """Scores predictions.json; writes, prints and returns the scores."""
+  """Scores predictions.json; writes and prints the scores."""
   path, null_odds = run.path(prediction_files.PREDICTIONS_FILE), None
   predictions = prediction_files.read_predictions(path)
   if run.version_2:
@@ -281,7 +240,6 @@ def _evaluate(run, squad_file):
   print(format_scores(scores))
   if more:
     print(f"\n{format_bio_scores(more)}")
-  return {**scores, **more}
 
 
 def _extractor_of(run, loaded, needs_head=False):

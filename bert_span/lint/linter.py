@@ -25,7 +25,7 @@ from bert_span.squad.reader import (
   repeated_ids,
 )
 from bert_span.storage.atomic_file import open_atomically, write_lines
-from bert_span.storage.files import read_bytes
+from bert_span.storage.files import is_file, read_bytes, real_path
 from bert_span.storage.json_fields import FieldErrors, is_kind
 
 _REPAIRED_KEYS = {
@@ -139,7 +139,7 @@ def repair_squad_file(linted, output_file, log_file):
   if it or another file than such a copy would be replaced.
   """
   for path in (output_file, log_file):
-    if os.path.realpath(path) == os.path.realpath(linted.path):
+    if real_path(path) == real_path(linted.path):
       raise ValueError(f"{path} is the input. Give another --output_file.")
   content = read_bytes(linted.path)
   if content.startswith(PARQUET):
@@ -151,7 +151,7 @@ def repair_squad_file(linted, output_file, log_file):
     raise ValueError(f"{linted.path}: {error}") from error
   content = repaired.encode("utf-8")
   # Its repairs may have been gone over by hand since.
-  if os.path.isfile(output_file) and read_bytes(output_file) != content:
+  if is_file(output_file) and read_bytes(output_file) != content:
     raise ValueError(
       f"{output_file} exists and is another file than --fix would write. "
       "Remove it, or give another --output_file."
@@ -159,7 +159,7 @@ def repair_squad_file(linted, output_file, log_file):
   with open_atomically(output_file, binary=True) as file:
     file.write(content)
   # The log of an earlier repair stays when nothing is left to repair.
-  if changes or not os.path.exists(log_file):
+  if changes or not is_file(log_file):
     write_lines(log_file, map(json.dumps, changes))
   return changes
 

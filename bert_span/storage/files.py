@@ -8,6 +8,7 @@ replacement: it has no hdfs:// and no file://.
 import atexit
 import codecs
 import contextlib
+import errno
 import hashlib
 import itertools
 import json
@@ -57,6 +58,18 @@ _ZIP_KINDS = {
 def is_remote(path):
   """Whether a path has a scheme, such as gs://bucket/model."""
   return "://" in os.fspath(path)
+
+
+def is_file(path):
+  """Whether a local or remote path is a file."""
+  if not is_remote(path):
+    return os.path.isfile(path)
+  return gfile().exists(path) and not gfile().isdir(path)
+
+
+def real_path(path):
+  """A path without its symbolic links; file:///x is /x, as in TensorFlow."""
+  return os.path.realpath(re.sub(r"\Afile://[^/]*", "", os.fspath(path)))
 
 
 def open_file(path, mode="rb"):
@@ -244,7 +257,11 @@ def tree_files(directory):
 
 
 def _blocks(path):
-  """Yields the content of a file; every error of reading is an OSError."""
+  """Yields the content of a file.
+
+  An error of reading is an OSError, a missing remote file a FileNotFoundError
+  as a missing local one; a scheme without a file system is a ValueError.
+  """
   remote_error = ()
   if is_remote(path):
     import tensorflow as tf
@@ -255,7 +272,18 @@ def _blocks(path):
       while block := file.read(_BLOCK_BYTES):
         yield block
   except remote_error as error:
-    raise OSError(f"{path}: cannot be read: {error.message}") from error
+    if isinstance(error, tf.errors.NotFoundError):
+      missing = errno.ENOENT
+      raise FileNotFoundError(missing, os.strerror(missing), path) from error
+    if isinstance(error, tf.errors.UnimplementedError):
+      scheme = os.fspath(path).partition("://")[0]
+      raise ValueError(
+        f"{path}: TensorFlow has no file system for {scheme}://. Copy the file "
+        "to a local folder, and give its path there."
+      ) from error
+    # A bucket's further lines repeat the path, or are the reply's.
+    reason = error.message.split("\n")[0]
+    raise OSError(f"{path}: cannot be read: {reason}") from error
 
 
 def _check_depth(value):

@@ -31,7 +31,6 @@ class InsideLoss(keras.losses.Loss):
 
 
 class InsidePreprocessor(BioPreprocessor):
-  head_name = "inside"
   token_labels: ClassVar = {"inside_labels": 2}
   outputs = ("inside_logits",)
 

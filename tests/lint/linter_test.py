@@ -6,6 +6,7 @@ import re
 import tempfile
 
 import pytest
+import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from squad_content import spans, squad_content
@@ -202,6 +203,23 @@ def test_a_copy_that_was_corrected_by_hand_is_not_replaced(repair, tmp_path):
   assert (tmp_path / "b.json").read_bytes() == corrected.encode()
   # The remedy.
   assert repair(_TEXT, "c.json") == (_REPAIRED, _CHANGES)
+
+
+def test_a_copy_on_another_file_system_is_as_safe(tmp_path):
+  path, copy = f"file://{tmp_path}/a.json", f"ram://{tmp_path}/b.json"
+  (tmp_path / "a.json").write_text(_TEXT)
+  linted = lint_squad_file(path)
+  with pytest.raises(ValueError, match=r"a\.json is the input"):
+    repair_squad_file(linted, str(tmp_path / "a.json"), f"{copy}l")
+  tf.io.gfile.makedirs(f"ram://{tmp_path}")
+  with tf.io.gfile.GFile(copy, "w") as file:
+    file.write("corrected by hand")
+  with pytest.raises(ValueError, match=r"b\.json exists.*--output_file"):
+    repair_squad_file(linted, copy, f"{copy}l")
+  tf.io.gfile.remove(copy)
+  assert repair_squad_file(linted, copy, f"{copy}l") == _CHANGES
+  with tf.io.gfile.GFile(copy, "rb") as file:
+    assert file.read().decode() == _REPAIRED
 
 
 def test_what_is_not_repaired_is_refused(repair, tmp_path):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import tensorflow as tf
 from squad_content import spans, squad_content
 
 from bert_span.lint.linter import lint_squad_file
@@ -40,6 +41,22 @@ def read(tmp_path):
     return read_squad(path)
 
   return write_and_read
+
+
+@pytest.mark.parametrize("read_any", [read_squad, lint_squad_file])
+@pytest.mark.parametrize("folder", ["{}", "file://{}", "ram://squad{}"])
+def test_a_file_may_be_on_any_file_system_of_tensorflow(
+  tmp_path, folder, read_any
+):
+  folder = folder.format(tmp_path)
+  path = f"{folder}/bees.json"
+  tf.io.gfile.makedirs(folder)
+  with tf.io.gfile.GFile(path, "w") as file:
+    file.write(json.dumps(_squad(_question())))
+  (example,) = read_any(path).examples
+  assert example.answers == (AnswerSpan("Bees", 0),)
+  with pytest.raises(FileNotFoundError, match=f"'{path}x'"):
+    read_any(f"{path}x")
 
 
 def _error(read, content):

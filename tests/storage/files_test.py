@@ -34,16 +34,35 @@ def test_a_lone_surrogate_becomes_one_replacement_character():
   assert encodable("Ada 中 \U0001f600 \x00") == "Ada 中 \U0001f600 \x00"
 
 
-@pytest.mark.parametrize("prefix", ["", "file://"])
+# ram:// is a file system of TensorFlow's only, as gs:// is.
+@pytest.mark.parametrize("prefix", ["", "file://", "ram://read"])
 def test_a_file_is_read_and_hashed_whole(tmp_path, monkeypatch, prefix):
   monkeypatch.setattr(files, "_BLOCK_BYTES", 1000)
   content = bytes(range(256)) * 5  # more than one block
-  (tmp_path / "file").write_bytes(content)
-  assert files.read_bytes(f"{prefix}{tmp_path}/file") == content
+  folder = f"{prefix}{tmp_path}"
+  tf.io.gfile.makedirs(folder)
+  with tf.io.gfile.GFile(f"{folder}/file", "wb") as file:
+    file.write(content)
+  assert files.read_bytes(f"{folder}/file") == content
   digest = hashlib.sha256(content).hexdigest()
-  assert files.file_sha256(f"{prefix}{tmp_path}/file") == digest
-  with pytest.raises(OSError, match="absent"):
-    files.read_bytes(f"{prefix}{tmp_path}/absent")
+  assert files.file_sha256(f"{folder}/file") == digest
+  assert files.is_file(f"{folder}/file") and not files.is_file(folder)
+  assert not files.is_file(f"{folder}/absent")
+  with pytest.raises(FileNotFoundError, match=f"'{folder}/absent'"):
+    files.read_bytes(f"{folder}/absent")
+
+
+def test_a_scheme_without_a_file_system_is_named():
+  for path in ("none://a/b.json", "https://a.example/b.json"):
+    with pytest.raises(ValueError, match=f"^{path}: .*Copy the file"):
+      files.read_json(path)
+
+
+def test_a_path_with_the_scheme_of_local_files_is_that_file(tmp_path):
+  (tmp_path / "link").symlink_to("file")
+  for host in ("", "localhost"):
+    path = files.real_path(f"file://{host}{tmp_path}/link")
+    assert path == files.real_path(tmp_path / "file")
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ import pyarrow
 from exported_tflite import exported_tflite
 from pyarrow import parquet
 from squad_content import spans, squad_content
-from squad_runs import squad_flags, write_squad_files
+from squad_runs import write_squad_files
 from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 from bert_span.answers.prediction_files import read_na_probs, read_predictions
@@ -189,14 +189,12 @@ class Fuzz:
     flags = {"bert_config_file": config, **self._vocabulary}
     name = rng.choice(sorted(flags))
     flags[name] = self._damaged(rng, flags[name])
-    return self._make_records("records", **flags)
-
-  def _make_records(self, name, **flags):
     return run(
-      *("create_squad_records", *_SHORT),
+      *("run_squad", "--do_train", "--dry_run", *_SHORT),
       train_file=self._squad,
+      train_batch_size=4,
       version_2_with_negative=True,
-      output_dir=self._folder / name,
+      output_dir=self._folder / "dry",
       **flags,
     )
 
@@ -237,23 +235,6 @@ class Fuzz:
     table = self._folder / "questions.parquet"
     parquet.write_table(pyarrow.Table.from_pylist(rows), table)
     return [self._made("questions.jsonl", lines), table]
-
-  def windows(self, rng):
-    """TFRecords of labelled windows."""
-    copy = self._copy(self._windows)
-    path = rng.choice(sorted(copy.iterdir()))
-    path.write_bytes(_damage(rng, path))
-    flags = squad_flags(
-      *(self._folder, self._folder / "dry", "--do_train", "--dry_run"),
-      *(f"--train_records={copy}", *_SHORT),
-      version_2=True,
-    )
-    return run("run_squad", *flags)
-
-  @functools.cached_property
-  def _windows(self):
-    self._make_records("windows", must_answer=True, **self._vocabulary)
-    return self._folder / "windows"
 
   def masked_text(self, rng):
     """TFRecords for pre-training."""
@@ -343,7 +324,6 @@ class Fuzz:
     """Programs that end soon, with flags that they accept."""
     squad = self._squad
     vocabulary = f"--vocab_file={self._folder / 'vocab.txt'}"
-    records = [f"--train_file={squad}", f"--output_dir={self._folder / 'out'}"]
     model = f"--model={shared_model(version_2=True)}"
     predictions = f"--predictions_file={self._predicted}"
     text = f"--input_file={self._text}"
@@ -352,7 +332,6 @@ class Fuzz:
       ("lint_squad", [squad, vocabulary]),
       ("inspect_windows", [f"--input_file={squad}", vocabulary]),
       ("inspect_masking", [text, vocabulary, *_MASKING]),
-      ("create_squad_records", [*records, vocabulary, *_SHORT]),
       ("ask", [model, *(f"--{name}={x}" for name, x in _ASKED.items())]),
     )
 
