@@ -36,7 +36,6 @@ from bert_span.client.predict_api import (
 )
 from bert_span.data.preprocessor import cut_line
 from bert_span.options.messages import shortened
-from bert_span.serving.signatures import CLASSIFY
 from bert_span.storage.files import encodable
 from bert_span.storage.log import log_line
 
@@ -185,7 +184,6 @@ def model_app(served, preprocessor, options, steps):
     signatures = {
       name: _signature_def(function)
       for name, function in served.functions.items()
-      if name != CLASSIFY  # There is no :classify here.
     }
     spec = {"name": options.model_name, "version": _VERSION}
     spec["signature_name"] = ""
@@ -355,8 +353,7 @@ def _predict(functions, window_options, request):
   }
   for i, is_cut in enumerate(outputs.get("question_truncated", ())):
     if is_cut:
-      text = columns.get("question", columns.get("examples"))[i]
-      log_line(cut_line(window_options, shortened(text)))
+      log_line(cut_line(window_options, shortened(columns["question"][i])))
   if has_rows:
     return {"predictions": list(rows_of_columns(outputs))}
   return {"outputs": outputs}

@@ -93,7 +93,7 @@ def test_columns_have_the_outputs_of_rows(port):
 def test_every_signature_is_described_and_status_is_available(port):
   _, reply = _request(port, "/v1/models/bert_span/metadata")
   signatures = reply["metadata"]["signature_def"]["signature_def"]
-  assert set(signatures) == {"serving_default", "logits", "examples"}
+  assert set(signatures) == {"serving_default", "logits"}
   default = signatures["serving_default"]
   assert set(default["inputs"]) == {"question", "context"}
   assert default["outputs"]["answer"]["dtype"] == "DT_STRING"
