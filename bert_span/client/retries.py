@@ -40,7 +40,7 @@ class ServerUnavailableError(ServingError):
 
 _LABELS = (
   "A label must be among version_labels in the models.config of TensorFlow "
-  "Serving; other servers have none: ask without label."
+  "Serving; other servers have no versions and labels: ask without."
 )
 # By the code of gRPC; REST's status codes are translated.
 _REMEDIES = {
