@@ -1,8 +1,9 @@
 """Requests that are repeated while a server is starting or busy.
 
-One loop serves REST and gRPC. urllib3's Retry has no deadline over attempts. It
-repeats a request that timed out if it repeats broken connections. gRPC's policy
-makes at most five attempts and has no timeout for one.
+One loop serves REST and gRPC. urllib3's Retry has no deadline over attempts and
+waits as long as Retry-After asks. It repeats a request that timed out if it
+repeats broken connections, and none whose reply breaks off while it is read in
+pieces. gRPC's policy makes at most five attempts and has no timeout for one.
 """
 
 import dataclasses
