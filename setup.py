@@ -32,6 +32,8 @@ _PROGRAMS = (
 # lower ones what make test-lowest passes with.
 _TENSORFLOW = ">=2.20,<2.22"
 _BEAM = "apache-beam>=2.70"
+# Its TrustedHostMiddleware reads IPv6 addresses.
+_STARLETTE = "starlette>=1.10"
 
 setuptools.setup(
   name="bert_span",
@@ -92,7 +94,7 @@ setuptools.setup(
     # ask --context_glob: BM25, and the text of HTML.
     "search": ["bm25s", "lxml"],
     # A local server: python -m bert_span.serve.
-    "serve": ["starlette", "uvicorn"],
+    "serve": [_STARLETTE, "uvicorn"],
     "serving": [f"tensorflow-serving-api{_TENSORFLOW}"],
     "tests": [
       _BEAM,
@@ -110,7 +112,7 @@ setuptools.setup(
       "sentencepiece>=0.2.3",
       # Keras' TensorBoard callback.
       "tensorboard",
-      *("starlette", "uvicorn"),
+      *(_STARLETTE, "uvicorn"),
       f"tensorflow-serving-api{_TENSORFLOW}",
       # Its tokenizers; its models need torch, too.
       "transformers>=5",

@@ -3,10 +3,10 @@ r"""Serves a model on this machine, with a page to ask it.
   python -m bert_span.serve --model=minilm_squad
   python -m bert_span.serve --web --tflite=qa.tflite
 
-The first command speaks TensorFlow Serving's REST (/v1/models/NAME:predict,
-metadata, status) and shows the demo page at http://127.0.0.1:8501/. The second
-shows a page that runs a .tflite file in the browser; the server only gives out
-the files. Both are for trying out: production wants TensorFlow Serving.
+The first command speaks TensorFlow Serving's REST (/v1/models/NAME:predict and
+status) and shows the demo page at http://127.0.0.1:8501/. The second shows a
+page that runs a .tflite file in the browser; the server only gives out the
+files. Both are for trying out: production wants TensorFlow Serving.
 """
 
 from absl import flags

@@ -11,8 +11,8 @@ def rows_of_columns(columns):
     yield dict(zip(columns, values, strict=True))
 
 
-def decoded(value, errors="strict"):
-  """Decodes bytes, also within lists; errors as of `bytes.decode`."""
+def decoded(value):
+  """Decodes bytes, also within lists."""
   if isinstance(value, list):
-    return [decoded(entry, errors) for entry in value]
-  return value.decode("utf-8", errors) if isinstance(value, bytes) else value
+    return list(map(decoded, value))
+  return value.decode("utf-8") if isinstance(value, bytes) else value

@@ -125,7 +125,11 @@ class RestTransport:
 
 
 class _TimedReply(http.client.HTTPResponse):
-  """A reply that comes within the timeout of the socket as a whole."""
+  """A reply that comes within the timeout of the socket as a whole.
+
+  urllib3's Timeout is for each read. A server that sends the head, or the
+  length of a chunk, byte by byte would keep its client waiting for ever.
+  """
 
   def __init__(self, sock, *args, **kwargs):
     super().__init__(sock, *args, **kwargs)
@@ -133,8 +137,6 @@ class _TimedReply(http.client.HTTPResponse):
 
 
 class _TimedFile(io.RawIOBase):
-  # The timeout of a socket is for each read, and a slow server sends many
-  # pieces.
   def __init__(self, sock, file):
     self._sock, self._file = sock, file
     self._end = time.monotonic() + sock.gettimeout()

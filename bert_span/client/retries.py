@@ -1,8 +1,9 @@
 """Requests that are repeated while a server is starting or busy.
 
-One loop serves REST and gRPC. urllib3's Retry has no deadline over attempts. It
-repeats a request that timed out if it repeats broken connections. gRPC's policy
-makes at most five attempts and has no timeout for one.
+One loop serves REST and gRPC. urllib3's Retry has no deadline over attempts and
+waits as long as Retry-After asks. It repeats a request that timed out if it
+repeats broken connections, and none whose reply breaks off while it is read in
+pieces. gRPC's policy makes at most five attempts and has no timeout for one.
 """
 
 import dataclasses
@@ -40,7 +41,7 @@ class ServerUnavailableError(ServingError):
 
 _LABELS = (
   "A label must be among version_labels in the models.config of TensorFlow "
-  "Serving; other servers have none: ask without label."
+  "Serving; other servers have no versions and labels: ask without."
 )
 # By the code of gRPC; REST's status codes are translated.
 _REMEDIES = {

@@ -96,16 +96,6 @@ class BioExtractor(SpanExtractor):
     }
 
   @staticmethod
-  def served_classes(columns):
-    """Spans and probabilities; "no answer" takes the place of a first span."""
-    scores = columns["span_probability"]
-    is_none = tf.logical_not(columns["is_answerable"])[:, tf.newaxis]
-    is_first = tf.range(tf.shape(scores)[1]) == 0  # [max_spans]
-    probability = columns["probability"][:, tf.newaxis]
-    scores = tf.where(is_none & is_first, probability, scores)
-    return columns["span_text"], scores
-
-  @staticmethod
   def list_file(predictions):
     spans = {p.qas_id: [s._asdict() for s in p.spans] for p in predictions}
     return {SPANS_FILE: json_text(spans)}

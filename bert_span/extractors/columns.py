@@ -53,8 +53,6 @@ class AnswerColumns:
   entries: str
   json_question: tuple[str, ...]  # attributes that `ask --json` prints
   json_entries: str  # the key of the entries there
-  # Name -> description of what TensorFlow Serving's Classify returns.
-  classes: dict[str, str]
 
   @property
   def count(self):
@@ -219,7 +217,6 @@ SPAN_COLUMNS = AnswerColumns(
     *("text", "char_start", "char_end", "score", "probability", "null_odds"),
   ),
   json_entries="n_best",
-  classes={"classes": "as n_best_answer", "scores": "as n_best_probability"},
 )
 
 BIO_COLUMNS = AnswerColumns(
@@ -252,10 +249,6 @@ BIO_COLUMNS = AnswerColumns(
   entries="spans",
   json_question=("null_odds",),
   json_entries="answers",
-  classes={
-    "classes": "as span_text; for no answer the first is empty",
-    "scores": "as span_probability; for no answer the first is probability",
-  },
 )
 
 TABLES = (SPAN_COLUMNS, BIO_COLUMNS)

@@ -45,8 +45,6 @@ class Extractor(PresetModel):
       `FineTuningOptions`; its `call` returns losses [windows].
     predictions_of(examples, columns): the list of `Prediction` of the
       prediction_columns and question_truncated of a batch.
-    served_classes(columns): classes and scores, [batch, n], of TensorFlow
-      Serving's Classify, of served columns.
     list_file(predictions): dict of the name to the text of the file with the
       list of each prediction.
 

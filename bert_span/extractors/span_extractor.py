@@ -115,10 +115,6 @@ class SpanExtractor(Extractor):
     return SpanLoss(options.loss_reduction) if options else SpanLoss()
 
   @staticmethod
-  def served_classes(columns):
-    return columns["n_best_answer"], columns["n_best_probability"]
-
-  @staticmethod
   def num_entries(options):
     return options.n_best_size + int(options.version_2_with_negative)
 

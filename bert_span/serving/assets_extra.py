@@ -28,7 +28,6 @@ _TRAINING_FILES = {
   "flags": "run.flags",
   "scores": "eval_results.json",
 }
-_EXAMPLE = "serialized tf.Example with the bytes features question and context"
 _INPUTS = {
   signatures.SERVING_DEFAULT: {
     "question": "the question",
@@ -40,8 +39,6 @@ _INPUTS = {
     "input_mask": "1 for WordPieces, 0 for padding",
     "segment_ids": "0 up to the first [SEP], 1 after it",
   },
-  signatures.EXAMPLES: {"examples": _EXAMPLE},
-  signatures.CLASSIFY: {"inputs": _EXAMPLE},
 }
 
 
@@ -110,12 +107,9 @@ def training_run(model):
 
 def _signatures(directory, extractor):
   """Describes the signatures of a SavedModel by the table of its columns."""
-  answers = extractor.columns.descriptions
   outputs = {
-    signatures.SERVING_DEFAULT: answers,
+    signatures.SERVING_DEFAULT: extractor.columns.descriptions,
     signatures.LOGITS: extractor.logits_descriptions,
-    signatures.EXAMPLES: answers,
-    signatures.CLASSIFY: extractor.columns.classes,
   }
 
   def described(tensors, descriptions):
@@ -164,36 +158,26 @@ def write_warmup_requests(directory, model_name, batches, max_seq_length):
 
   The first request to a graph is slow: kernels are chosen, memory is allocated.
   So no client waits for that. Each batch, a list of (question, context), asks
-  each of the four signatures.
+  both signatures.
   """
   # Only those who write requests need the package.
   from tensorflow_serving.apis import prediction_log_pb2
 
   logs = []
-
-  def new_request(kind, signature):
-    logs.append(prediction_log_pb2.PredictionLog())
-    request = getattr(logs[-1], kind).request
-    request.model_spec.name = model_name
-    request.model_spec.signature_name = signature
-    return request
-
   for batch in batches:
     questions, contexts = zip(*batch, strict=True)
-    examples = [text_example(*pair) for pair in batch]
-    serialized = [example.SerializeToString() for example in examples]
     rows = tf.ones([len(batch), max_seq_length], tf.int32)
     inputs = {
       signatures.SERVING_DEFAULT: {"question": questions, "context": contexts},
-      signatures.EXAMPLES: {"examples": serialized},
       signatures.LOGITS: dict.fromkeys(_INPUTS[signatures.LOGITS], rows),
     }
     for signature, columns in inputs.items():
-      request = new_request("predict_log", signature)
+      logs.append(prediction_log_pb2.PredictionLog())
+      request = logs[-1].predict_log.request
+      request.model_spec.name = model_name
+      request.model_spec.signature_name = signature
       for name, values in columns.items():
         request.inputs[name].CopyFrom(tf.make_tensor_proto(values))
-    request = new_request("classify_log", signatures.CLASSIFY)
-    request.input.example_list.examples.extend(examples)
   path = _path(directory, "tf_serving_warmup_requests")
   with tf.io.TFRecordWriter(path) as writer:
     for log in logs:
@@ -205,14 +189,6 @@ def _path(directory, name):
   folder = os.path.join(directory, "assets.extra")
   os.makedirs(folder, exist_ok=True)
   return os.path.join(folder, name)
-
-
-def text_example(question, context):
-  """The tf.Example of the signatures "examples" and "classify"."""
-  example = tf.train.Example()
-  for name, text in (("question", question), ("context", context)):
-    example.features.feature[name].bytes_list.value.append(text.encode())
-  return example
 
 
 def _markdown(card):

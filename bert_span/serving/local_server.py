@@ -5,7 +5,6 @@ wants TensorFlow Serving itself, with its batches, versions and metrics.
 """
 
 import asyncio
-import base64
 import contextlib
 import gzip
 import http
@@ -22,11 +21,11 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.base import BaseHTTPMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from tensorflow.core.framework import types_pb2
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bert_span.client.predict_api import (
@@ -36,19 +35,18 @@ from bert_span.client.predict_api import (
 )
 from bert_span.data.preprocessor import cut_line
 from bert_span.options.messages import shortened
-from bert_span.serving.signatures import CLASSIFY
 from bert_span.storage.files import encodable
 from bert_span.storage.log import log_line
 
 _PACKAGE = pathlib.Path(__file__).parent.parent
-_VERSION = "1"
 # Requests that wait for the model; those beyond get status 503.
 _MOST_REQUESTS = 64
 # Within which a connection must have sent the head of a request.
 _HEAD_SECONDS = 10
 # Numbers of an input of `logits`: 64 windows of 512 WordPieces.
 _MOST_IDS = 64 * 512
-_LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
+# As a flag and as the header Host have them.
+_LOCAL_NAMES = ("localhost", "127.0.0.1", "::1", "[::1]")
 # Of file.html: what it loads comes from this server, and it sends nothing else
 # anywhere. LiteRT.js is WebAssembly, imported from a blob.
 _FILE_POLICY = (
@@ -103,23 +101,16 @@ def guarded(app, host):
   changed DNS entry names it as Host.
   """
 
-  async def check(request, call_next):
-    address = request.headers.get("host", "")
+  async def check_origin(request, call_next):
+    address = request.headers.get("host")
     origin = request.headers.get("origin")
-    fault = ""
-    try:
-      name = urllib.parse.urlsplit(f"//{address}").hostname
-      if host in _LOCAL_NAMES and name not in _LOCAL_NAMES:
-        fault = f"Host must be one of {', '.join(_LOCAL_NAMES)}."
-      elif origin and urllib.parse.urlsplit(origin).netloc != address:
-        fault = f"Origin must be http://{address}; pages elsewhere cannot ask."
-    except ValueError as error:
-      fault = f"Host and Origin must be addresses: {error}."
-    if fault:
+    if origin and origin.partition("://")[2] != address:
+      fault = f"Origin must be http://{address}; pages elsewhere cannot ask."
       return JSONResponse({"error": fault}, 403)
     return await call_next(request)
 
-  return BaseHTTPMiddleware(app, check)
+  names = _LOCAL_NAMES if host in _LOCAL_NAMES else ["*"]
+  return TrustedHostMiddleware(BaseHTTPMiddleware(app, check_origin), names)
 
 
 class StoppableSteps:
@@ -177,34 +168,17 @@ def model_app(served, preprocessor, options, steps):
   async def status(request):
     _check_model(request, options.model_name)
     state = {"error_code": "OK", "error_message": ""}
-    version = {"version": _VERSION, "state": "AVAILABLE", "status": state}
+    version = {"version": "1", "state": "AVAILABLE", "status": state}
     return JSONResponse({"model_version_status": [version]})
-
-  async def metadata(request):
-    _check_model(request, options.model_name)
-    signatures = {
-      name: _signature_def(function)
-      for name, function in served.functions.items()
-      if name != CLASSIFY  # There is no :classify here.
-    }
-    spec = {"name": options.model_name, "version": _VERSION}
-    spec["signature_name"] = ""
-    definition = {"signature_def": {"signature_def": signatures}}
-    return JSONResponse({"model_spec": spec, "metadata": definition})
 
   query = urllib.parse.urlencode({"model": options.model_name})
   routes = [
     Route("/", lambda request: RedirectResponse(f"demo.html?{query}")),
     Route("/windows", windows, methods=["POST"]),
     Route("/healthz", lambda request: JSONResponse({"status": "ok"})),
+    Route("/v1/models/{model}:predict", predict, methods=["POST"]),
+    Route("/v1/models/{model}", status),
   ]
-  for choice in ("", "/versions/{version}", "/labels/{label}"):
-    path = "/v1/models/{model}" + choice
-    routes += [
-      Route(f"{path}:predict", predict, methods=["POST"]),
-      Route(f"{path}/metadata", metadata),
-      Route(path, status),
-    ]
   return _app(routes, {})
 
 
@@ -283,16 +257,13 @@ def _error_line(error):
 
 
 def _check_model(request, name):
-  """Raises status 404 unless a path names the model and its version."""
+  """Raises status 404 unless a path names the model."""
   model = request.path_params["model"]
-  version = request.path_params.get("version", _VERSION)
-  if not version.isdecimal() or (":" in model and model != name):
+  if model == name:
+    return
+  if ":" in model:  # another API, such as :classify
     raise HTTPException(400)
-  if "label" in request.path_params:
-    raise HTTPException(404, "This server has no labels: ask without one.")
-  if (model, version) != (name, _VERSION):
-    fault = f"There is only {name!r}, version {_VERSION!r}. Received: "
-    raise HTTPException(404, f"{fault}{model!r}, version {version!r}.")
+  raise HTTPException(404, f"There is only {name!r}. Received: {model!r}.")
 
 
 async def _body(request, most):
@@ -342,21 +313,18 @@ def _predict(functions, window_options, request):
   columns = request.get("inputs")
   if has_rows:
     columns = _columns(request["instances"], specs)
-  elif not isinstance(columns, dict) and len(specs) == 1:
-    columns = dict.fromkeys(specs, columns)
   if not isinstance(columns, dict) or set(columns) != set(specs):
     raise ValueError(f"The inputs of {name} are {', '.join(specs)}.")
   tensors = {key: _tensor(key, columns[key], specs[key]) for key in specs}
   if len({len(tensor) for tensor in tensors.values()}) != 1:
     raise ValueError("The columns must have one length.")
   outputs = {
-    key: decoded(tensor.numpy().tolist(), "replace")
+    key: decoded(tensor.numpy().tolist())
     for key, tensor in functions[name](**tensors).items()
   }
   for i, is_cut in enumerate(outputs.get("question_truncated", ())):
     if is_cut:
-      text = columns.get("question", columns.get("examples"))[i]
-      log_line(cut_line(window_options, shortened(text)))
+      log_line(cut_line(window_options, shortened(columns["question"][i])))
   if has_rows:
     return {"predictions": list(rows_of_columns(outputs))}
   return {"outputs": outputs}
@@ -383,25 +351,10 @@ def _input_specs(function):
   return {spec.name: spec for spec in (*specs[0], *specs[1].values())}
 
 
-def _signature_def(function):
-  """A signature of :predict as metadata replies have it."""
-  outputs = function.get_concrete_function().structured_outputs
-  return {
-    "inputs": {k: _tensor_info(s) for k, s in _input_specs(function).items()},
-    "outputs": {k: _tensor_info(tensor) for k, tensor in outputs.items()},
-    "method_name": tf.saved_model.PREDICT_METHOD_NAME,
-  }
-
-
 def _columns(rows, specs):
   """Dict of input name to its values in all rows."""
   if not isinstance(rows, list) or not rows:
     raise ValueError('"instances" must be a list with at least one row.')
-  if len(specs) == 1:
-    (name,) = specs
-    return {
-      name: [r[name] if isinstance(r, dict) and name in r else r for r in rows]
-    }
   if not all(isinstance(row, dict) and set(row) == set(specs) for row in rows):
     raise ValueError(f"Each row must have {' and '.join(specs)} only.")
   return {name: [row[name] for row in rows] for name in specs}
@@ -411,7 +364,10 @@ def _tensor(name, values, spec):
   if not isinstance(values, list) or not values:
     raise ValueError(f"{name} must be a list with at least one value.")
   if spec.dtype == tf.string:
-    return tf.constant([_bytes(name, value) for value in values])
+    for value in values:
+      if not isinstance(value, str):
+        raise ValueError(f"{name} must be text. Received: {value!r:.80}.")
+    return tf.constant([encodable(value).encode() for value in values])
   # Before an array is made, which may take far more memory than the JSON.
   lengths = {len(row) if isinstance(row, list) else -1 for row in values}
   if (
@@ -426,26 +382,3 @@ def _tensor(name, values, spec):
       f"{len(values)} rows of {max(lengths):,}. Send them in parts."
     )
   return tf.constant(values, spec.dtype)
-
-
-def _bytes(name, value):
-  """The bytes of a string, or of an object such as {"b64": "YQ=="}."""
-  if isinstance(value, str):
-    return encodable(value).encode("utf-8")
-  if isinstance(value, dict) and isinstance(value.get("b64"), str):
-    try:
-      return base64.b64decode(value["b64"], validate=True)
-    except ValueError as error:
-      raise ValueError(f"{name}: b64 is not base64: {error}.") from error
-  raise ValueError(f"{name} must be text. Received: {value!r:.80}.")
-
-
-def _tensor_info(tensor):
-  sizes = [-1 if size is None else size for size in tensor.shape]
-  return {
-    "dtype": types_pb2.DataType.Name(tensor.dtype.as_datatype_enum),
-    "tensor_shape": {
-      "dim": [{"size": str(size), "name": ""} for size in sizes],
-      "unknown_rank": False,
-    },
-  }

@@ -9,8 +9,6 @@ from bert_span.client.predict_api import SERVING_DEFAULT
 from bert_span.storage.atomic_file import write_lines
 
 LOGITS = "logits"
-EXAMPLES = "examples"
-CLASSIFY = "classify"
 
 _STRINGS = tf.TensorSpec([None], tf.string)
 _ROWS = tf.TensorSpec([None, None], tf.int32)  # [windows, seq_length]
@@ -34,7 +32,7 @@ class ServedModel(tf.Module):
         f"Received: {extractor.window_options.max_query_length}."
       )
     graph = extractor.make_graph(steps, on_windows)
-    outputs, served_classes = extractor.columns, extractor.served_classes
+    outputs = extractor.columns
     num_entries = extractor.num_entries(extractor.decoder_options)
     logit_names = tuple(extractor.logits)
 
@@ -53,29 +51,10 @@ class ServedModel(tf.Module):
       values = graph.encode(*rows)
       return dict(zip(logit_names, values, strict=True))
 
-    @tf.function(input_signature=[_STRINGS], autograph=False)
-    def answer_examples(examples):
-      feature = tf.io.FixedLenFeature([], tf.string)
-      features = {"question": feature, "context": feature}
-      (examples,) = _checked(examples=examples)
-      return answer(**tf.io.parse_example(examples, features))
-
-    @tf.function(input_signature=[_STRINGS], autograph=False)
-    def classify(inputs):
-      (inputs,) = _checked(inputs=inputs)
-      classes, scores = served_classes(answer_examples(inputs))
-      # The names that TensorFlow Serving's classification service looks for.
-      return {"classes": classes, "scores": scores}
-
     # Resources of its ops, which are saved if they are tracked.
     self.text_resource = extractor.preprocessor.tokenizer.resource
     self.model = graph.model
-    self.functions = {
-      SERVING_DEFAULT: answer,
-      LOGITS: logits,
-      EXAMPLES: answer_examples,
-      CLASSIFY: classify,
-    }
+    self.functions = {SERVING_DEFAULT: answer, LOGITS: logits}
 
 
 def _checked(**inputs):
@@ -107,11 +86,6 @@ def write_saved_model(served, vocabulary, directory):
     # dict: tf.Module has replaced the attribute by a tracked one.
     signatures = dict(served.functions)
     tf.saved_model.save(served, directory, signatures=signatures)
-  # tf.saved_model.save gives every signature the method predict.
-  utils = tf.compat.v1.saved_model.signature_def_utils
-  updater = utils.MethodNameUpdater(directory)
-  updater.replace_method_name(CLASSIFY, tf.saved_model.CLASSIFY_METHOD_NAME)
-  updater.save(directory)
 
 
 def byte_offsets(texts, char_offsets):

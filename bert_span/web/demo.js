@@ -91,8 +91,8 @@ function refusal(response, body, url) {
     said = String(JSON.parse(body).error ?? said).slice(0, 500);
   } catch { /* not JSON: shown as it is */ }
   const remedies = {
-    400: "The model's inputs are not question and context, or the request is " +
-      "larger than the server allows.",
+    400: "The model's inputs are not question and context, the request is " +
+      "larger than the server allows, or the server has no versions and labels.",
     401: "The server wants a token, which this page does not send.",
     403: "The server refuses this page.",
     404: "Is this the name of the model, and is this version loaded? See " +

@@ -14,7 +14,6 @@ from bert_span import BioDecoderOptions, BioPreprocessor, SpanExtractor
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.extractors.bio_extractor import BioExtractor
-from bert_span.serving.assets_extra import text_example
 from bert_span.serving.signatures import ServedModel, byte_offsets
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
@@ -105,8 +104,10 @@ def test_a_question_that_is_cut_is_marked_and_an_empty_passage_reads_none(kind):
     ),
     ("serving_default", {"question": "q", "context": "c"}, r"question .*\[\]"),
     ("serving_default", {"question": ["q"], "context": [["c"]]}, "context .*"),
-    ("examples", {"examples": [["e"]]}, "examples .*1 1"),
-    ("classify", {"inputs": "e"}, r"inputs .*\[\]"),
+    (
+      *("logits", dict.fromkeys(("input_ids", "input_mask", "segment_ids"), 3)),
+      r"input_ids .*\[batch, seq_length\].*\[\]",
+    ),
   ],
 )
 def test_inputs_of_another_rank_are_named_with_their_shape(
@@ -134,28 +135,6 @@ def test_bytes_that_are_no_utf8_count_as_one_character_each(kind):
   answer = columns["answer"][0].decode()
   assert answer == text[start:end]
   assert context[byte_start:byte_end].decode(errors="replace") == answer
-
-
-def test_examples_and_classify_answer_as_serving_default(kind):
-  server, _ = served_model(kind)
-  pairs = [(QUESTION, CONTEXT), ("Who?", ""), ("Who?", "É " + CONTEXT)]
-  serialized = tf.constant(
-    [text_example(*pair).SerializeToString() for pair in pairs]
-  )
-  expected = ask(server, *zip(*pairs, strict=True))
-  columns = server.functions["examples"](serialized)
-  assert set(columns) == set(expected)
-  for name, values in columns.items():
-    assert values.numpy().tolist() == expected[name].tolist()
-  found = server.functions["classify"](serialized)
-  assert set(found) == {"classes", "scores"}
-  assert found["scores"].dtype == tf.float32
-  classes, scores = expected.get("n_best_answer"), "n_best_probability"
-  if kind == BioExtractor:
-    classes, scores = expected["span_text"], "span_probability"
-    expected[scores][1, 0] = 1.0  # "no answer" is the only class
-  assert (found["classes"].numpy() == classes).all()
-  assert (found["scores"].numpy() == expected[scores]).all()
 
 
 def test_logits_are_the_models(kind):
