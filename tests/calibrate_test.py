@@ -1,6 +1,7 @@
 """The program bert_span.calibrate, and all that uses what it fitted."""
 
 import json
+import math
 import shutil
 
 import numpy as np
@@ -14,9 +15,11 @@ from tiny_extractor import (
   QUESTION,
   shared_extractor,
   shared_model,
+  tiny_extractor,
 )
 
-from bert_span import SpanExtractor, SquadExample
+from bert_span import AnswerSpan, BioExtractor, SpanExtractor, SquadExample
+from bert_span.answers.scoring import calibration
 from bert_span.jobs import ask, calibrate
 from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets.span_config import read_span_config
@@ -54,12 +57,12 @@ def _write_labelled(path, extractor, seed):
 def test_the_null_threshold_reaches_the_target(tmp_path):
   extractor = shared_extractor(version_2=True)
   squad_file = _write_labelled(tmp_path / "dev.json", extractor, 3)
-  scored = calibrate.score_questions(extractor, squad_file, 8)
-  precise = calibrate.fitted_options(scored, extractor.decoder_options, 0.7)
+  scored = calibration.score_questions(extractor, squad_file.examples)
+  precise = calibration.fitted_options(scored, extractor.decoder_options, 0.7)
   answers = [p for p in scored.decode(precise) if p.text]
   golds = {e.qas_id: [a.text for a in e.answers] for e in squad_file.examples}
   assert np.mean([p.text in golds[p.qas_id] for p in answers]) >= 0.7
-  willing = calibrate.fitted_options(
+  willing = calibration.fitted_options(
     scored, extractor.decoder_options, target_answered=0.9
   )
   predictions = scored.decode(willing)
@@ -106,6 +109,28 @@ def test_the_program_writes_the_options_the_figures_and_the_plots(calibrated):
       assert f"{error:.4f}" in run.stdout
   for name in ("reliability.png", "risk_coverage.png"):
     assert (output / name).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.large
+def test_python_fits_what_the_program_fits(calibrated, tmp_path):
+  folder, _ = calibrated
+  examples = read_squad(folder / "dev.json").examples
+  extractor = SpanExtractor.from_preset(shared_model(version_2=True))
+  before = extractor.answer(QUESTION, CONTEXT)
+  options = extractor.calibrate(examples, batch_size=8)
+  of_program = SpanExtractor.from_preset(folder / "model").decoder_options
+  assert extractor.decoder_options == options == of_program
+  after = extractor.answer(QUESTION, CONTEXT)
+  assert abs(after.probability - before.probability) > 1e-3
+  extractor.save_to_preset(tmp_path / "copy")
+  copy = SpanExtractor.from_preset(tmp_path / "copy")
+  assert copy.decoder_options == options
+  half = extractor.calibrate(examples, target_answered=0.5)
+  assert half.null_score_diff_threshold < options.null_score_diff_threshold
+  predictions = extractor.predictions(examples)
+  pairs = zip(examples, predictions, strict=True)
+  answered = [bool(p.text) for e, p in pairs if e.answers]
+  assert 0.5 <= np.mean(answered) < 1
 
 
 @pytest.mark.large
@@ -170,7 +195,7 @@ def test_one_question_is_fitted_with_a_warning(tmp_path, capsys, is_right):
 
 def test_mistakes_are_named_and_leave_the_model(tmp_path):
   model, dev = tmp_path / "model", tmp_path / "dev.json"
-  bare = tmp_path / "bare.json"
+  bare, bio = tmp_path / "bare.json", shared_model(kind=BioExtractor)
   shutil.copytree(shared_model(), model)
   config = (model / "span_config.json").read_bytes()
   _write_labelled(dev, shared_extractor(), 8)
@@ -179,8 +204,9 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
   for path, questions, options, message in (
     (model, dev, {}, "14 of 40 questions"),
     (model, bare, {}, r"bare\.json"),
-    (model, dev, {"target_precision": 0.9}, "--target_precision needs"),
-    (model, dev, dict.fromkeys(calibrate._TARGETS, 0.9), "one of --target_p"),
+    (model, dev, {"target_precision": 0.9}, "target_precision needs"),
+    (model, dev, dict.fromkeys(calibrate._TARGETS, 0.9), "one of target_p"),
+    (bio, dev, {}, f"{bio}.*bio head"),
     (tmp_path, dev, {}, r"span_config\.json"),
   ):
     with pytest.raises(ValueError, match=message):
@@ -188,3 +214,27 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
       calibrate.calibrate(options, str(questions))
   assert (model / "span_config.json").read_bytes() == config
   assert not (model / "calibration").exists()
+
+
+def test_what_cannot_be_calibrated_is_refused_and_not_changed():
+  extractor, new = shared_extractor(version_2=True), tiny_extractor()
+  new.head_is_trained = False
+  bio = shared_extractor(kind=BioExtractor)
+  labelled = [SquadExample("q", QUESTION, CONTEXT, (AnswerSpan("mill", 4),))]
+  unlabelled = [SquadExample("r", QUESTION, CONTEXT)]
+  for model, examples, targets, message in (
+    (bio, labelled, {}, "bio head"),
+    (new, labelled, {}, "head is new"),
+    (extractor, unlabelled, {}, "examples: no question has an answer"),
+    (extractor, [], {}, "no question has an answer"),
+    (extractor, labelled * 2, {}, "questions 0 and 1 .*'q'"),
+    (shared_extractor(), labelled + unlabelled, {}, "1 of 2 .*first: r"),
+    (extractor, labelled, {"target_answered": 1.5}, "target_answered .*1.5"),
+    (extractor, labelled, {"target_precision": math.nan}, "precision .*nan"),
+    (shared_extractor(), labelled, {"target_answered": 1}, "version_2_with"),
+    (extractor, labelled, dict.fromkeys(calibrate._TARGETS, 1.0), "not both"),
+  ):
+    before = model.decoder_options
+    with pytest.raises(ValueError, match=message):
+      model.calibrate(examples, **targets)
+    assert model.decoder_options is before

@@ -69,8 +69,7 @@ def find_question_files(patterns, format=None):
       raise ValueError(
         f"{path}: the format must be one of {', '.join(_READERS)}, as "
         f"--input_format or by the ending. Received: {format or ending!r}. "
-        "Convert the file to JSON lines of id, question and context. "
-        "(bert_span 0.1.0 reads SQuAD JSON and TFRecords.)"
+        "Convert the file to JSON lines of id, question and context."
       )
     question_files.append(QuestionFile(path, file_format))
   return question_files

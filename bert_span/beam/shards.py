@@ -20,7 +20,7 @@ import re
 import tensorflow as tf
 
 from bert_span.extractors.columns import ROW_COLUMNS
-from bert_span.options.fields import check_same_options
+from bert_span.options.fields import RUN_FORMAT, check_same_options
 from bert_span.storage.atomic_file import (
   open_atomically,
   write_json_atomically,
@@ -133,6 +133,7 @@ def _write_parquet(path, rows):
 def start_or_continue(directory, options):
   """Writes a run's options; ValueError if it was started with others."""
   path = os.path.join(directory, "job.json")
+  options = {"format": RUN_FORMAT, **options}
   if tf.io.gfile.exists(path):
     # As JSON gives them back: lists instead of tuples.
     options = json.loads(json.dumps(options))

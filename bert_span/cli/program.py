@@ -34,13 +34,6 @@ _USER_ERRORS = (
 )
 
 
-# Flags that only bert_span 0.1.0 has -> what its run.flags holds without use.
-_DROPPED_FLAGS = {
-  "objective": "--objective=masking",
-  "ema_momentum": "--ema_momentum=0.0",
-}
-
-
 def entry_point(main=None, **options):
   """Decorates a function of argv: a call without it is `run_program`."""
   if main is None:
@@ -78,8 +71,6 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
     except (flags.Error, UnicodeError) as error:
       if isinstance(error, UnicodeError):
         error = f"the file of --flagfile is not UTF-8 ({error}). Convert it."
-      elif getattr(error, "flagname", None) in _DROPPED_FLAGS:
-        error = f"{error}, which only bert_span 0.1.0 has. Leave it out."
       remedy = "Pass --helpshort or --helpfull to see help on flags."
       print(f"FATAL Flags parsing error: {error}\n{remedy}", file=sys.stderr)
       sys.exit(1)
@@ -131,10 +122,7 @@ def _open_missing_streams():
 
 
 def _known_words(argv):
-  """Returns argv after the lines of its --flagfile, which it overrides.
-
-  Dropped flags that a file holds without use are left out.
-  """
+  """Returns argv after the lines of its --flagfile, which it overrides."""
   files, rest, words = [], [], iter(argv[1:])
   for word in words:
     name = word.lstrip("-").split("=")[0]
@@ -144,9 +132,7 @@ def _known_words(argv):
       files += [word] if "=" in word else [word, *itertools.islice(words, 1)]
     else:
       rest.append(word)
-  unused = set(_DROPPED_FLAGS.values())
-  lines = [line for line in _lines_of(files) if line not in unused]
-  return [argv[0], *lines, *rest]
+  return [argv[0], *_lines_of(files), *rest]
 
 
 def _lines_of(words):

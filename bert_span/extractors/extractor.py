@@ -11,6 +11,11 @@ import tensorflow as tf
 from bert_span.answers.answer_graph import AnswerGraph
 from bert_span.answers.decoding import predictions as prediction_lib
 from bert_span.answers.decoding.options import FITTED
+from bert_span.answers.scoring.calibration import (
+  check_calibration,
+  fitted_options,
+  score_questions,
+)
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.window_batches import (
@@ -244,7 +249,8 @@ class Extractor(PresetModel):
     if clears_fitted and options != self.decoder_options:
       log_line(
         f"{', '.join(fitted)} of decoder_options are reset: they were fitted "
-        "to other weights. Fit them again with bert_span.calibrate."
+        "to other weights. Fit them again: extractor.calibrate, or "
+        "bert_span.calibrate."
       )
       self.decoder_options = options
 
@@ -327,6 +333,53 @@ class Extractor(PresetModel):
   def decode(self, window_logits):
     """The list of `Prediction` of one `WindowLogits`."""
     return self._decoder(window_logits)
+
+  def calibrate(
+    self,
+    examples,
+    target_answered=None,
+    target_precision=None,
+    batch_size=None,
+  ):
+    """Fits probabilities and the null threshold to labelled questions.
+
+    The model then has the fitted temperature, log_odds_shift and, with
+    version_2_with_negative, null_score_diff_threshold as its decoder_options,
+    and `save_to_preset` keeps them. Training resets them.
+
+    Example:
+
+    ```python
+    extractor.calibrate(examples, target_answered=0.95)
+    extractor.save_to_preset("calibrated")
+    ```
+
+    Args:
+      examples: sequence of `SquadExample`, on which the model was neither
+        trained nor selected; a thousand or more.
+      target_answered: share of the answerable questions that must get an
+        answer, from 0 to 1.
+      target_precision: share of the given answers that must be exact matches,
+        from 0 to 1; without a target the threshold has the best F1.
+      batch_size: see `predictions`.
+
+    Returns:
+      The fitted `DecoderOptions`.
+
+    Raises:
+      ValueError: the head is no span head or was never trained, no question
+        has an answer, some have none and version_2_with_negative is False, or
+        no threshold reaches the target. The model is not changed.
+    """
+    options = self.decoder_options
+    check_calibration(type(self), options, target_precision, target_answered)
+    self.check_preprocessor()
+    self.check_trained()
+    scored = score_questions(self, examples, batch_size)
+    self.decoder_options = fitted_options(
+      scored, options, target_precision, target_answered
+    )
+    return self.decoder_options
 
   def make_graph(self, steps=None, on_windows=None):
     """The `AnswerGraph` with `StepOptions` and a callback of `WindowSteps`."""

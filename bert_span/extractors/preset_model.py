@@ -315,9 +315,8 @@ class PresetModel(StringModel):
     backbone = build_encoder(
       EncoderConfig(**config["encoder"]), config["dtype"]
     )
-    frozen = config.get("frozen_layers", ())  # Older files have none.
     for layer in sublayers(backbone):  # The inner ones last.
-      layer.trainable = layer.path not in frozen
+      layer.trainable = layer.path not in config["frozen_layers"]
     extractor = cls(
       backbone,
       preprocessor,

@@ -46,9 +46,7 @@ class DevelopmentSet:
       decoder.pop(name, None)  # They change probabilities, no answer.
     questions = hashlib.sha256()
     for example in self.squad_file.examples:
-      # bert_span 0.1.0 called an AnswerSpan Answer: its runs continue.
-      text = repr(example).replace("AnswerSpan(", "Answer(")
-      questions.update(text.encode("utf-8"))
+      questions.update(repr(example).encode("utf-8"))
     return {
       "num_questions": len(self.squad_file.examples),
       "questions_sha256": questions.hexdigest(),

@@ -208,12 +208,6 @@ def train_on(
     strategy=strategy,
     saves_checkpoints=saves_checkpoints,
     unsummed_embeddings=[table] if options.clip_by_unsummed_embeddings else [],
-    # The pooler has no gradient, but checkpoints have its slots.
-    variables=[
-      weight
-      for weight in extractor.weights
-      if weight.trainable or "pooled_dense" in weight.path
-    ],
   )
   return trainer.train(batches.dataset)
 

@@ -49,8 +49,6 @@ def answer_files(
     "output_format": output_format,
   }
   del settings["verify"]  # Answers do not depend on it.
-  if source.dtype == "float32":
-    del settings["dtype"]  # As folders of bert_span 0.1.0 have it.
   start_or_continue(output_dir, settings)
   answers = AnswerShards(output_dir, num_shards, output_format)
   done = len(answers.done())

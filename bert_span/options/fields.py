@@ -19,13 +19,9 @@ REQUIRED = dataclasses.MISSING
 # The greatest whole number of an option without a maximum: TensorFlow's sizes
 # and positions are int32.
 INT32_MAX = 2**31 - 1
-# Options that bert_span 0.1.0 saved and that are gone, with the values that
-# changed nothing. Keras saves an ema_momentum, 0.99, even if it is not used.
-_DROPPED = {
-  "objective": ("masking",),  # of pre-training
-  "use_ema": (False,),
-  "ema_momentum": (0.0, 0.99),
-}
+# Saved with the options of a run. Another number stands for other code, with
+# which equal options give other results: raise it whenever code becomes so.
+RUN_FORMAT = 1
 _BOUNDS = (
   ("minimum", "of at least", operator.ge),
   ("maximum", "of at most", operator.le),
@@ -119,7 +115,16 @@ def option_type(field):
 
 
 def check_same_options(path, saved, options):
-  """Raises ValueError unless a run of `path` continues with its options."""
+  """Raises ValueError unless a run of `path` continues with its options.
+
+  Both are dicts with the `RUN_FORMAT` as "format".
+  """
+  if saved.get("format") != options["format"]:
+    raise ValueError(
+      f"The run of {path} was started by another version of bert_span: its "
+      f"format is {saved.get('format')!r}, not {options['format']}. Give "
+      "another --output_dir to start a new run."
+    )
   changes = differences(saved, options)
   if changes:
     raise ValueError(
@@ -134,10 +139,7 @@ def differences(before, now, prefix=""):
   changes = []
   for key in sorted({*before, *now}):
     old, new = before.get(key, "absent"), now.get(key, "absent")
-    if key in _DROPPED and key not in now:
-      if old not in _DROPPED[key]:
-        changes.append(f"{prefix}{key} was {old!r}: bert_span 0.1.0 has it")
-    elif isinstance(old, dict) and isinstance(new, dict):
+    if isinstance(old, dict) and isinstance(new, dict):
       changes += differences(old, new, f"{prefix}{key}.")
     elif old != new:
       changes.append(f"{prefix}{key} was {old!r}, is now {new!r}")

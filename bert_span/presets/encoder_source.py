@@ -82,8 +82,7 @@ class EncoderSource:
       return None  # They follow from the seed.
     arrays = list(loaded.backbone.weights)
     for _, tensors in sorted(loaded.head_weights.items()):
-      # The kernel first, as in the digests of earlier runs.
-      arrays += [tensors[name] for name in sorted(tensors, reverse=True)]
+      arrays += [tensors[name] for name in sorted(tensors)]
     return arrays_sha256(arrays)
 
   def lower_case(self, loaded):

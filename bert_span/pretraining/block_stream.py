@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from bert_span.options.fields import differences
+from bert_span.options.fields import RUN_FORMAT
 from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.storage.files import encodable, read_json_object
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -158,11 +158,12 @@ class ChunkPlaces:
   """
 
   def __init__(self, path, key):
-    self._path, self._key, self._places = path, key, []
+    self._path, self._places = path, []
+    self._key = {"format": RUN_FORMAT, **key}
     if path is not None and tf.io.gfile.exists(path):
       with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
         stored = read_json_object(path)
-        if not differences(stored.get("key", {}), self._key):
+        if stored["key"] == self._key:
           self._places = [
             BlockPlace(*map(int, place)) for place in stored["places"]
           ]

@@ -75,13 +75,6 @@ class PretrainingModel(keras.Model):
 
   @classmethod
   def from_config(cls, config, custom_objects=None):
-    config = dict(config)
-    objective = config.pop("objective", "masking")
-    if objective != "masking":
-      raise ValueError(
-        f"This model was trained with --objective={objective} (recurring "
-        "spans), which bert_span 0.1.0 has. Load it there."
-      )
     backbone = keras.saving.deserialize_keras_object(config["backbone"])
     return cls(**{**config, "backbone": backbone})
 

@@ -38,8 +38,6 @@ _SBO_NAMES = [
   *(f"cls/span_boundary/transform_2/{part}" for part in _TRANSFORM),
   "cls/span_boundary/output_bias",
 ]
-# The head of bert_span 0.1.0 for questions made of recurring spans.
-_DROPPED_PREFIX = "cls/recurring_spans/"
 # A head in messages -> its attribute of the model, and the names of its weights
 # in their order.
 _HEADS = {
@@ -147,11 +145,6 @@ def read_original_heads(checkpoint):
 
 def assign_heads(model, tensors, source):
   """Fills the heads that have stored weights; their titles in `_HEADS`."""
-  if any(name.startswith(_DROPPED_PREFIX) for name in tensors):
-    log_line(
-      f"{source} has a head for recurring spans, which is left out: only "
-      "bert_span 0.1.0 has it."
-    )
   filled = []
   for title, variables in head_variables(model).items():
     if variables.keys() & tensors.keys():

@@ -9,7 +9,7 @@ the pair task, and the targets of the span boundary objective:
 
 Several copies of the text, each masked anew, replace as many epochs.
 x.tfrecord.json holds the number of records of x.tfrecord, so that a cut file is
-noticed.
+noticed, and what their ids depend on.
 """
 
 import contextlib
@@ -28,6 +28,7 @@ from bert_span.storage.record_files import (
 )
 
 _ABOUT_ENDING = ".json"
+_FORMAT_VERSION = 1
 _WRITE_AGAIN = "Write it again with bert_span.create_pretraining_data."
 # What TensorFlow raises for damaged bytes, too few records, other features.
 _DAMAGE = (
@@ -55,7 +56,7 @@ def write_records(paths, sequences, pretraining_input):
     # Before the records get their names: a file that exists has its count.
     tokens = pretraining_input.tokens_fingerprint()
     for path, count in zip(paths, counts, strict=True):
-      about = {"records": count, **tokens}
+      about = {"format": _FORMAT_VERSION, "records": count, **tokens}
       write_json_atomically(f"{path}{_ABOUT_ENDING}", about)
   return sum(counts)
 
@@ -165,11 +166,6 @@ class RecordBatches:
     if serialized is None:
       return None
     features = tf.train.Example.FromString(serialized).features.feature
-    if "questions" in features:
-      raise ValueError(
-        f"{path} has questions made of recurring spans (--objective), which "
-        f"only bert_span 0.1.0 reads. {_WRITE_AGAIN}"
-      )
     for key, expected in self._lengths.items():
       name = _feature(key)
       if name not in features:
@@ -206,15 +202,17 @@ def _checked_count(path, tokens):
   if not tf.io.gfile.exists(path):
     return None
   about = read_json_object(path)
+  if about.get("format") != _FORMAT_VERSION:
+    raise ValueError(
+      f"{path}: the records must be of format {_FORMAT_VERSION}. Received: "
+      f"{about.get('format')!r}. {_WRITE_AGAIN}"
+    )
   count = about.get("records")
   if not isinstance(count, int):
     raise ValueError(
       f"{path} must hold the number of records. Received: {count!r}. Remove it."
     )
-  # Files of bert_span 0.1.0 do not say it.
-  others = [
-    name for name in tokens if about.get(name, tokens[name]) != tokens[name]
-  ]
+  others = [name for name in tokens if about.get(name) != tokens[name]]
   if others:
     raise ValueError(
       f"{path}: the records were written with another {' and '.join(others)}. "

@@ -140,7 +140,7 @@ def _holds(directory, expected):
     return False
   path = os.path.join(directory, _MANIFEST)
   stored = read_json_object(path) if _MANIFEST in names else {}
-  files = checked_object(stored.get("files") or {}, f"{path}, files")
+  files = checked_object(stored.get("files", {}), f"{path}, files")
   # The files are replaced, so a folder with others is not an index: it has the
   # names of bm25s, and none of them is a folder.
   others = {

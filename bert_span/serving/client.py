@@ -1,4 +1,4 @@
-"""`SpanClient` under the name of earlier scripts; see `bert_span.client`."""
+"""`SpanClient` also under `bert_span.serving`; see `bert_span.client`."""
 
 from bert_span.client.span_client import SpanClient
 

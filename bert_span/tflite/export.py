@@ -111,8 +111,6 @@ def tflite_content(extractor, options):
     "max_length": extractor.window_options.max_seq_length,
     "dynamic_length": options.dynamic_length,
     "quantization": options.quantization,
-    # The C++ runner asks for it; bert_span 0.1.0 wrote True, too.
-    "with_tokenizer": False,
   }
   return with_metadata(
     convert(extractor, options),

@@ -39,6 +39,7 @@ _FILE_FIELDS = {
   "max_length": int,
   "model_bytes": int,
   "model_sha256": str,
+  "vocabulary_sha256": str,
   "dynamic_length": bool,
 }
 _MAXIMA = {"max_length": MAX_WINDOW, "model_bytes": INT32_MAX}
@@ -144,12 +145,6 @@ def read_span_config(path):
   about_file = config.get("tflite")
   if not isinstance(about_file, dict):
     about_file = {}
-  if about_file.get("with_tokenizer"):
-    raise ValueError(
-      f"{path} contains its tokenizer (--with_tokenizer). bert_span 0.1.0 "
-      "opens such files, this version does not. Export the model again with "
-      "export_tflite.py, which has no such flag now."
-    )
   errors, place = FieldErrors(name), "tflite"
   for field, kind in _FILE_FIELDS.items():
     value = errors.required(about_file, field, kind, place)
@@ -158,8 +153,7 @@ def read_span_config(path):
       errors.add(
         place, f"{field} must be from 1 to {most:,}, received {value}."
       )
-  for field in ("vocabulary_sha256", "family"):
-    errors.optional(about_file, field, str, place, None)
+  errors.optional(about_file, "family", str, place, None)
   merges = errors.optional(about_file, "merges", list, place, [])
   try:
     errors.raise_if_any()
@@ -197,9 +191,7 @@ def read_vocabulary(path):
   files = read_files(path)
   (name,) = files.keys() - {span_config.CONFIG_FILE}
   content, source = files[name], f"{path}, {name}"
-  # Files of earlier versions have no hash of it.
-  sha256 = about_file.get("vocabulary_sha256")
-  if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+  if hashlib.sha256(content).hexdigest() != about_file["vocabulary_sha256"]:
     raise ValueError(
       f"{path} is damaged: its {name} is not the exported one. Copy the file "
       f"again. {_EXPORT_AGAIN}"

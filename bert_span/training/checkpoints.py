@@ -9,7 +9,7 @@ import re
 import keras
 import tensorflow as tf
 
-from bert_span.options.fields import check_same_options
+from bert_span.options.fields import RUN_FORMAT, check_same_options
 from bert_span.storage.atomic_file import (
   write_json_atomically,
   write_text_atomically,
@@ -74,7 +74,8 @@ class RunCheckpoints:
 
   def __post_init__(self):
     self.write_dir = own_folder(self.strategy, self.output_dir)
-    self.options = json.loads(json.dumps(self.options))  # tuples become lists
+    options = {"format": RUN_FORMAT, **self.options}
+    self.options = json.loads(json.dumps(options))  # tuples become lists
     # Lists and not the objects, which may not track all of their variables and
     # whose names depend on how often Keras has used a name in this process.
     self._variables = {

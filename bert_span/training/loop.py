@@ -50,17 +50,12 @@ class Trainer:
   strategy: tf.distribute.Strategy | None = None
   saves_checkpoints: bool = True  # else a stopped run begins anew
   unsummed_embeddings: Sequence = ()  # see `TrainStep`
-  # Those to train, in the order of the optimizer's slots; by default the
-  # model's trainable variables.
-  variables: Sequence | None = None
 
   def __post_init__(self):
-    if self.variables is None:
-      self.variables = self.model.trainable_variables
     self.strategy = self.strategy or tf.distribute.get_strategy()
     # Slots must exist before a checkpoint is restored into them.
     with self.strategy.scope():
-      self.optimizer.build(self.variables)
+      self.optimizer.build(self.model.trainable_variables)
       is_float16 = self.options.execution.precision == "float16"
       self._loss_scale = LossScale(self.optimizer) if is_float16 else None
     self._step = tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
@@ -122,7 +117,7 @@ class Trainer:
     dataset = dataset_fn(step)
     train_step = TrainStep(
       self.model,
-      self.variables,
+      self.model.trainable_variables,
       self.loss_fn,
       self.optimizer,
       options,

@@ -170,8 +170,7 @@ export class SpanDecoder {
       const nullLogit = none.startLogit + none.endLogit -
         (isShifted ? this.options.null_score_diff_threshold : 0);
       const logZ = logSumExp([nullLogit / temperature, ...this.logSums]);
-      // Files of earlier versions have no shift.
-      const factor = Math.exp(-(this.options.log_odds_shift ?? 0));
+      const factor = Math.exp(-this.options.log_odds_shift);
       const share = (entry) => {
         const logit = entry.start < 0 ? nullLogit :
           entry.startLogit + entry.endLogit;

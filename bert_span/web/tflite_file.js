@@ -34,17 +34,13 @@ const FIELDS = {
   "decoder.span_score": oneOf("logit_sum", "mean_probability"),
   "decoder.temperature": ["null or from 0.001 to 1000",
     (value) => value === null || isWithin(value, 0.001, 1000)],
-  // Files of earlier versions have none.
   "decoder.log_odds_shift": [
-    "from -500 to 500",
-    (value) => value === undefined || isWithin(value, -500, 500)],
+    "from -500 to 500", (value) => isWithin(value, -500, 500)],
   "tflite.max_length": integer(1, MAX_WINDOW),
   "tflite.model_bytes": integer(1),
   "tflite.model_sha256": ["a string", (value) => typeof value === "string"],
-  // Files of earlier versions have none.
-  "tflite.vocabulary_sha256": ["a string",
-    (value) => value === undefined || typeof value === "string"],
-  "tflite.with_tokenizer": BOOLEAN,
+  "tflite.vocabulary_sha256":
+    ["a string", (value) => typeof value === "string"],
   "tflite.dynamic_length": BOOLEAN,
 };
 
@@ -82,12 +78,9 @@ export async function readTfliteFile(buffer) {
     vocabulary_sha256: vocabularyHash,
   } = config.tflite;
   const model = new Uint8Array(buffer).subarray(0, size);
-  if (await sha256Of(model) !== sha256 || vocabularyHash !== undefined &&
+  if (await sha256Of(model) !== sha256 ||
       await sha256Of(files.get(VOCABULARY)) !== vocabularyHash) {
     throw new Error(DAMAGED);
-  }
-  if (config.tflite.with_tokenizer) {  // of bert_span 0.1.0
-    throw new Error("The file contains its tokenizer: export it again.");
   }
   if (config.tflite.dynamic_length) {
     throw new Error(

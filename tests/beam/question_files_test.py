@@ -117,8 +117,7 @@ def test_files_are_found_once_and_other_formats_are_refused(tmp_path):
   for path in map(str, tmp_path.glob("[cde].*")):
     assert find_question_files(path, "jsonl")[0].format == "jsonl"
     for format in (None, "squad", "tfrecord"):
-      # It names the version that reads them.
-      with pytest.raises(ValueError, match=r"Convert .*0\.1\.0") as caught:
+      with pytest.raises(ValueError, match="Convert") as caught:
         find_question_files(path, format)
       received = repr(format or path[path.rindex(".") :])
       for part in (path, "--input_format", received):

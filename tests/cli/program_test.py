@@ -32,20 +32,6 @@ def test_what_a_user_or_storage_does_wrong_is_one_line(run_main, tmp_path):
     run_main(mock.Mock(side_effect=KeyError("bug")))
 
 
-def test_a_run_flags_of_the_last_version_is_read_unless_it_used_dropped_flags(
-  run_main, tmp_path
-):
-  path, main = tmp_path / "run.flags", mock.Mock(return_value=0)
-  path.write_text("--objective=masking\n--ema_momentum=0.0\n")
-  assert run_main(main, f"--flagfile={path}") == (0, "")
-  assert main.call_args.args == (["/x/qa.py"],)
-  path.write_text("--objective=masking\n--ema_momentum=0.5\n")
-  for word in (f"--flagfile={path}", "--ema_momentum=0.0"):
-    status, message = run_main(main, word)
-    assert status == 1 and "'ema_momentum'" in message
-    assert "bert_span 0.1.0" in message
-
-
 def test_the_command_line_overrides_a_flagfile_wherever_it_is(
   run_main, tmp_path
 ):

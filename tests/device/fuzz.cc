@@ -145,6 +145,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     decoder += option("span_score", bits & 8 ? "\"logit_sum\""
                                              : "\"mean_probability\"");
     decoder += option("temperature", bits & 16 ? "1.7" : "null");
+    decoder += option("log_odds_shift", "0");
     const File file(FileOf(
         vocabulary,
         std::string("{\"format\": 1, \"head\": \"span\", \"do_lower_case\": ") +
@@ -152,7 +153,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             ", \"window\": {\"max_seq_length\": 24, \"doc_stride\": 7, "
             "\"max_query_length\": 5}, \"decoder\": {" +
             decoder +
-            "}, \"tflite\": {\"with_tokenizer\": false, \"max_length\": 24}}"));
+            "}, \"tflite\": {\"max_length\": 24}}"));
     Ask(file, question, rest);
   } catch (const std::runtime_error& error) {
     Expect(std::string_view(error.what()).substr(0, 11) == "bert_span: ",

@@ -71,13 +71,12 @@ def test_text_without_tokens_is_refused(tmp_path):
 
 def test_noted_places_are_found_again(tmp_path):
   path = str(tmp_path / "places.jsonl")
-  key = {"masking": {"objective": "masking", "seed": 1}}
+  key = {"masking": {"seed": 1}}
   places = ChunkPlaces(path, key)
   noted = [BlockPlace(10 * i, 0, 10 * i, 0, i, 1) for i in range(1, 4)]
   for place in (*noted, noted[0]):  # The last is read again: nothing new.
     places.note(place)
-  # As a run of masked tokens is stored by bert_span 0.1.0.
-  again = ChunkPlaces(path, {"masking": {"seed": 1}})
+  again = ChunkPlaces(path, key)
   found = [again.last_before(block) for block in (5, 10, 29, 10_000)]
   assert found == [_START, *noted]
 
@@ -86,11 +85,12 @@ def test_notes_that_are_damaged_or_of_something_else_are_written_anew(tmp_path):
   path = tmp_path / "places.jsonl"
   place = BlockPlace(10, 0, 10, 0, 1, 1)
   for content in (
-    *("[20, 0, 2", "[]", '{"key": {"seed": 1}, "places": [[1, 2'),
-    '{"key": {"seed": 2}, "places": [[20, 0, 20, 0, 1, 1]]}',
-    *('{"key": 5, "places": []}', '{"key": {"seed": 1}}'),
-    '{"key": {"seed": 1}, "places": 5}',
-    '{"key": {"seed": 1}, "places": [["a"]]}',
+    *("[20, 0, 2", "[]", '{"key": {"format": 1, "seed": 1}, "places": [[1, 2'),
+    '{"key": {"format": 1, "seed": 2}, "places": [[20, 0, 20, 0, 1, 1]]}',
+    '{"key": {"seed": 1}, "places": [[20, 0, 20, 0, 1, 1]]}',  # no format
+    *('{"key": 5, "places": []}', '{"key": {"format": 1, "seed": 1}}'),
+    '{"key": {"format": 1, "seed": 1}, "places": 5}',
+    '{"key": {"format": 1, "seed": 1}, "places": [["a"]]}',
   ):
     path.write_text(content)
     places = ChunkPlaces(str(path), {"seed": 1})

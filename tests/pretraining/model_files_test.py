@@ -141,13 +141,6 @@ def test_transformers_reads_it_and_computes_the_same(
   )
 
 
-def test_a_head_that_is_no_more_is_left_out_with_a_note(capsys):
-  tensors = {"cls/recurring_spans/start_kernel": np.zeros([8, 8], np.float32)}
-  assert assign_heads(tiny_model(), tensors, "there") == []
-  message = capsys.readouterr().err
-  assert "there" in message and "bert_span 0.1.0" in message
-
-
 def test_saved_heads_are_read_back(model, tmp_path):
   write_model(str(tmp_path), model, _VOCABULARY, True)
   copy = tiny_model(seed=2)

@@ -1,6 +1,7 @@
 """Masked text as TFRecords."""
 
 import dataclasses
+import json
 import pathlib
 import shutil
 
@@ -98,19 +99,35 @@ def test_records_of_another_kind_are_refused(paths, tmp_path):
     RecordBatches(few, [TextFile(alone)], 4)
   with pytest.raises(ValueError, match=r"a\.tfrecord"):  # They are no text.
     next(PRETRAINING_INPUT.sequences([TextFile(path) for path in paths]))
-  path = str(tmp_path / "old.tfrecord")
+  path = str(tmp_path / "empty.tfrecord")
   # An endless dataset of nothing would never end.
   pathlib.Path(path).touch()
-  with pytest.raises(ValueError, match=r"no records in .*old\.tfrecord"):
+  with pytest.raises(ValueError, match=r"no records in .*empty\.tfrecord"):
     batches_of([path])
-  for features, message in (
-    ({}, "'input_ids'"),  # As those of the original.
-    ({"input_ids": [0] * 12, "questions": [1, 0]}, r"bert_span 0\.1\.0"),
-  ):
-    with tf.io.TFRecordWriter(path) as writer:
-      writer.write(serialized_example(features))
-    with pytest.raises(ValueError, match=rf"old\.tfrecord.*{message}"):
-      batches_of([path])
+  with tf.io.TFRecordWriter(path) as writer:
+    writer.write(serialized_example({}))
+  with pytest.raises(ValueError, match=r"empty\.tfrecord.*'input_ids'"):
+    batches_of([path])
+
+
+@pytest.mark.parametrize(
+  ("change", "message"),
+  [
+    ({"format": None}, "format"),
+    ({"format": 2}, "format.* 2"),
+    ({"vocabulary": None}, "another vocabulary"),
+    ({"do_lower_case": None}, "another do_lower_case"),
+  ],
+)
+def test_records_are_of_this_format_and_say_their_tokens(
+  paths, tmp_path, change, message
+):
+  path = shutil.copy(paths[0], tmp_path)
+  about = json.loads(pathlib.Path(f"{paths[0]}.json").read_text()) | change
+  about = {name: value for name, value in about.items() if value is not None}
+  pathlib.Path(f"{path}.json").write_text(json.dumps(about))
+  with pytest.raises(ValueError, match=rf"a\.tfrecord\.json.*{message}"):
+    batches_of([path])
 
 
 def flipped(content, index):

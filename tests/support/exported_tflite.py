@@ -77,9 +77,8 @@ _WRONG_VALUES = {
   "tflite.max_length": [0, 10**9, "32", None],
   "tflite.model_bytes": [0, -1, 10**10, "all", None],
   "tflite.model_sha256": [5, None],
-  "tflite.vocabulary_sha256": [5, ["a"]],
+  "tflite.vocabulary_sha256": [5, ["a"], None],
   "tflite.dynamic_length": ["no", 0, None],
-  "tflite.with_tokenizer": [True],
 }
 
 

@@ -63,7 +63,6 @@ def make_trainer(
   rate=0.1,
   callbacks=(),
   num_train_steps=NUM_STEPS,
-  variables=None,
   **options,
 ):
   model = model or make_model()
@@ -78,7 +77,6 @@ def make_trainer(
     output_dir,
     fingerprint={"max_seq_length": 384},
     callbacks=callbacks,
-    variables=variables,
   )
 
 

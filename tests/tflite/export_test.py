@@ -46,8 +46,6 @@ def test_a_file_is_written_with_its_report_if_its_answers_are_right(
   assert report["verification"]["num_questions"] == len(few_samples)
   config = tflite_file.read_span_config(path)
   assert config["tflite"]["quantization"] == "dynamic"
-  # The C++ runner and bert_span 0.1.0 read it.
-  assert config["tflite"]["with_tokenizer"] is False
   assert report["evaluation"]["num_questions"] == 1
   assert "F1 on dev.json" in (tmp_path / "qa.tflite.txt").read_text()
   # The same file is not what another model answers.

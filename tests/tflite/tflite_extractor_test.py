@@ -1,5 +1,6 @@
 """A TFLite file answers as the model does, whatever the passage."""
 
+import hashlib
 import pathlib
 import random
 import zipfile
@@ -97,7 +98,6 @@ def test_files_that_are_not_a_model_are_refused(tmp_path):
   exported = pathlib.Path(exported_tflite()[0])
   damaged = bytearray(exported.read_bytes())
   damaged[100:140] = bytes(40)  # in the model: a runtime would end the process
-  about_file = read_span_config(exported)["tflite"] | {"with_tokenizer": True}
   without_options = b'{"format": 1, "head": "span"}'
   files = {"span_config.json": without_options, "vocab.txt": b""}
   for content, message in (
@@ -105,11 +105,6 @@ def test_files_that_are_not_a_model_are_refused(tmp_path):
     (b"0000TFL3", r"no\.tflite: span_config\.json"),
     (with_files(b"0000TFL3", files), r"no\.tflite, span_config\.json"),
     (damaged, r"no\.tflite is damaged"),
-    # bert_span 0.1.0 wrote such files.
-    (
-      with_files_of(exported, tflite=about_file),
-      r"no\.tflite .*--with_tokenizer.*bert_span 0\.1\.0",
-    ),
   ):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
@@ -145,10 +140,11 @@ def test_tables_that_are_shorter_than_the_metadata_say(
   files = read_files(exported)
   files["vocab.txt"] += b"zebra\n"
   refused(with_files(model, files), r"damaged.*vocab\.txt")
-  # As in earlier versions, whose files have no hash of the vocabulary.
-  earlier = {k: v for k, v in about_file.items() if k != "vocabulary_sha256"}
-  path.write_bytes(with_files_of(exported, tflite=earlier))
-  assert TFLiteSpanExtractor(path).answer(QUESTION, CONTEXT).text in CONTEXT
+  unhashed = {k: v for k, v in about_file.items() if k != "vocabulary_sha256"}
+  refused(with_files_of(exported, tflite=unhashed), "vocabulary_sha256")
+  sha256 = hashlib.sha256(files["vocab.txt"]).hexdigest()
+  hashed = about_file | {"vocabulary_sha256": sha256}
+  path.write_bytes(with_files_of(exported, tflite=hashed))
   files["span_config.json"] = read_files(path)["span_config.json"]
   refused(with_files(model, files), r"vocab\.txt .* 24.*25")
   for changes in ({"max_length": 33}, {"dynamic_length": not dynamic_length}):

@@ -11,7 +11,6 @@ from toy_trainer import (
   NUM_STEPS,
   all_values,
   assert_same,
-  copy_stopped,
   dataset_fn,
   loss_fn,
   make_batch,
@@ -66,19 +65,6 @@ def test_events_hold_rate_norm_and_speed_and_the_mean_loss_of_their_steps(
   np.testing.assert_allclose(read_events(tmp_path)["loss"], means, rtol=1e-6)
 
 
-def test_a_run_that_was_begun_before_a_layer_was_frozen_continues(
-  finished, tmp_path
-):
-  folder, whole = finished
-  copy_stopped(folder, tmp_path / "stopped", 6)
-  model = make_model(seed=99)
-  variables = model.trainable_variables
-  model.get_layer("pooler").trainable = False
-  resumed = make_trainer(tmp_path / "stopped", model, variables=variables)
-  assert resumed.train(dataset_fn) == 1
-  assert_same(all_values(resumed), all_values(whole))
-
-
 def test_a_step_is_traced_once_and_spares_weights_without_gradient(finished):
   _, trainer = finished
   assert len({make_batch(i)["input_ids"].shape for i in range(7)}) == 4
@@ -87,6 +73,13 @@ def test_a_step_is_traced_once_and_spares_weights_without_gradient(finished):
   for name, is_same in (("pooler", True), ("logits", False)):
     kernels = [m.get_layer(name).get_weights()[0] for m in (trainer.model, new)]
     assert np.array_equal(*kernels) == is_same
+
+
+def test_a_run_of_another_format_does_not_continue(finished, monkeypatch):
+  folder, _ = finished
+  monkeypatch.setattr("bert_span.training.checkpoints.RUN_FORMAT", 2)
+  with pytest.raises(ValueError, match=r"model\.ckpt-7 .*format is 1, not 2"):
+    make_trainer(folder).train(dataset_fn)
 
 
 def test_a_complete_run_has_the_files_of_run_squad_and_is_not_trained_again(

@@ -12,7 +12,10 @@ the shift; Kamath et al., Selective Question Answering under Domain Shift, 2020,
 for right or wrong as what a confidence predicts.
 """
 
+import dataclasses
+import functools
 import math
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -24,9 +27,14 @@ from bert_span.answers.decoding.joint_probability import (
 )
 from bert_span.answers.decoding.n_best import null_entry
 from bert_span.answers.decoding.span_decoder import read_windows
-from bert_span.answers.scoring import squad_scores
-from bert_span.answers.scoring.reliability import risk_coverage
-from bert_span.answers.window_logits import WINDOW_SPECS
+from bert_span.answers.scoring import reliability, squad_scores
+from bert_span.answers.window_logits import (
+  DECODED_COLUMNS,
+  WINDOW_SPECS,
+  WindowDecoder,
+)
+from bert_span.squad.reader import repeated_ids
+from bert_span.storage.log import log_line
 
 LOWEST, HIGHEST = 0.05, 20.0
 # Steps of 28 %: far narrower than the valleys of such a loss.
@@ -37,6 +45,156 @@ _GOLDEN = (np.sqrt(5) - 1) / 2
 # Probabilities of 0 and 1 would make the loss of a wrong answer infinite.
 _SMALLEST = 1e-12
 _LOGITS = tf.TensorSpec([None, None], tf.float32)  # [windows, seq_length]
+# Of 300, the share of right answers is known to 0.06 or better (95 %).
+_FEW_QUESTIONS = 300
+_decoder = functools.lru_cache(maxsize=2)(WindowDecoder)  # Tracing is slow.
+
+
+class ScoredQuestions(NamedTuple):
+  """Labelled questions, the logits of their windows, and their answers."""
+
+  examples: list  # `SquadExample`
+  source: str  # where they are from, for messages
+  kind: type  # the class of the extractor
+  batches: list  # `WindowLogits`, of all questions in order
+  predictions: list  # `Prediction`, with the model's original options
+
+  def decode(self, options):
+    """List of `Prediction` with other `DecoderOptions`, of the same logits."""
+    decode = _decoder(self.kind, options)
+    return [p for batch in self.batches for p in decode(batch)]
+
+
+def check_calibration(
+  kind, options, target_precision=None, target_answered=None
+):
+  """Raises ValueError for a head or a target that cannot be calibrated.
+
+  `kind` is the class of an extractor, and `options` those of its decoder.
+  """
+  if not kind.has_joint_probability:
+    raise ValueError(
+      f"A model with a {kind.head_name} head is not calibrated. Only the "
+      "probabilities of a span head have a temperature."
+    )
+  targets = {
+    "target_precision": target_precision,
+    "target_answered": target_answered,
+  }
+  given = {name: v for name, v in targets.items() if v is not None}
+  if len(given) > 1:
+    raise ValueError(f"Give one of {' and '.join(given)}, not both.")
+  for name, value in given.items():
+    if not options.version_2_with_negative:
+      raise ValueError(f"{name} needs version_2_with_negative=True.")
+    if not 0 <= value <= 1:
+      raise ValueError(f"{name} must be from 0 to 1. Received: {value!r}")
+
+
+def score_questions(extractor, examples, batch_size=None, source="examples"):
+  """The `ScoredQuestions` of `SquadExample`s; a ValueError without labels."""
+  examples = list(examples)
+  for first, index in repeated_ids(examples):
+    raise ValueError(
+      f"{source}: questions {first} and {index} have the same id, "
+      f"{examples[index].qas_id!r}. Give each its own."
+    )
+  unanswerable = [e.qas_id for e in examples if not e.answers]
+  if len(unanswerable) == len(examples):
+    raise ValueError(f"{source}: no question has an answer to calibrate on.")
+  if unanswerable and not extractor.decoder_options.version_2_with_negative:
+    raise ValueError(
+      f"{source}: {len(unanswerable)} of {len(examples)} questions have no "
+      f"answer (first: {unanswerable[0]}), and the model never says so. Give "
+      "version_2_with_negative=True, or remove these questions."
+    )
+  batches, predictions = [], []
+  for logits in extractor.window_logits(examples, batch_size):
+    # Other columns do not stay in memory.
+    windows = {name: logits.windows[name] for name in DECODED_COLUMNS}
+    batches.append(logits._replace(windows=windows))
+    predictions += extractor.decode(logits)
+  return ScoredQuestions(
+    examples, source, type(extractor), batches, predictions
+  )
+
+
+def fitted_options(
+  scored, options, target_precision=None, target_answered=None
+):
+  """Decoding options with fitted probabilities and null threshold."""
+  examples = scored.examples
+  if len(examples) < _FEW_QUESTIONS:
+    log_line(
+      f"{scored.source}: {len(examples)} questions. Fitted to fewer than "
+      f"{_FEW_QUESTIONS}, probabilities and threshold may be far off for "
+      "others: label more."
+    )
+  best_spans = {
+    p.qas_id: next((e.text for e in p.n_best if e.text), "")
+    for p in scored.predictions
+  }
+  null_odds = {p.qas_id: p.null_odds for p in scored.predictions}
+  threshold = options.null_score_diff_threshold
+  if target_precision is not None:
+    threshold = precision_threshold(
+      examples, best_spans, null_odds, target_precision
+    )
+  elif target_answered is not None:
+    threshold = answered_threshold(examples, null_odds, target_answered)
+  # If every question has an answer, any threshold that answers all is best.
+  elif options.version_2_with_negative and not all(e.answers for e in examples):
+    threshold = best_f1_threshold(examples, best_spans, null_odds)
+  options = dataclasses.replace(options, null_score_diff_threshold=threshold)
+  predictions = scored.decode(options)
+  correct = _correct_answers(examples, predictions)
+  temperature = options.temperature or 1.0
+  if correct.all() or not correct.any():
+    which = "right" if correct.all() else "wrong"
+    log_line(
+      f"All {len(correct)} answers are {which}, which fits no temperature: it "
+      f"is {temperature:g}, and only the shift is fitted."
+    )
+  temperature, shift = fit_probabilities(
+    answer_confidence(scored.batches, predictions, options),
+    correct,
+    temperature,
+  )
+  return dataclasses.replace(
+    options, temperature=temperature, log_odds_shift=shift
+  )
+
+
+def calibration_figures(scored, squad_file, options):
+  """How far probabilities can be trusted, before and after fitting.
+
+  `squad_file` is the `SquadFile` of the `ScoredQuestions`.
+  """
+  decoded = {"before": scored.predictions, "after": scored.decode(options)}
+  figures = {}
+  for stage, predictions in decoded.items():
+    confidence = np.array([p.probability for p in predictions])
+    correct = _correct_answers(scored.examples, predictions)
+    by_width = reliability.equal_width_bins(confidence, correct)
+    by_mass = reliability.equal_mass_bins(confidence, correct)
+    texts = {p.qas_id: p.text for p in predictions}
+    figures[stage] = {
+      **squad_scores.official_scores(squad_file, texts),
+      "num_answered": sum(map(bool, texts.values())),
+      "expected_calibration_error": by_width.calibration_error,
+      "equal_mass_calibration_error": by_mass.calibration_error,
+      "reliability": by_width,
+      "equal_mass_reliability": by_mass,
+      "risk_coverage": reliability.risk_coverage(confidence, correct),
+    }
+  return figures
+
+
+def _correct_answers(examples, predictions):
+  """1 for exact matches, else 0: float64 [questions]."""
+  score = functools.partial(squad_scores.question_scores, version_2=True)
+  pairs = zip(examples, predictions, strict=True)
+  return np.array([score(e, p.text)[0] for e, p in pairs], np.float64)
 
 
 def fit_probabilities(confidence_at, correct, temperature=1.0):
@@ -178,14 +336,14 @@ def precision_threshold(examples, best_spans, null_odds, target):
     squad_scores.question_scores(e, best_spans[e.qas_id], version_2=True)
     for e in answered
   )
-  curve = risk_coverage(-odds, [exact for exact, _ in scores])
+  curve = reliability.risk_coverage(-odds, [exact for exact, _ in scores])
   precision = 1 - curve.risk
   reaches = np.flatnonzero(precision >= target)
   if not len(reaches):
     raise ValueError(
       f"No threshold reaches a precision of {target:g} on {len(examples)} "
       f"questions: the highest is {precision.max():.4f}. Give a lower "
-      "--target_precision."
+      "target_precision."
     )
   return _above(-curve.threshold[reaches[-1]], odds)
 
@@ -203,7 +361,7 @@ def answered_threshold(examples, null_odds, target):
     raise ValueError(
       f"A span is possible in only {possible:.4f} of the {len(odds)} "
       f"answerable questions, not in {target:g}. Give a lower "
-      "--target_answered."
+      "target_answered."
     )
   return _above(threshold, odds)
 

@@ -47,10 +47,7 @@ DecoderOptions::DecoderOptions(const JsonValues& config)
       has_temperature(!config.IsNull("decoder.temperature")),
       temperature(has_temperature ? config.Number("decoder.temperature")
                                   : 1),
-      // Files of earlier versions have none.
-      log_odds_shift(config.Has("decoder.log_odds_shift")
-                         ? config.Number("decoder.log_odds_shift")
-                         : 0) {
+      log_odds_shift(config.Number("decoder.log_odds_shift")) {
   if (!is_logit_sum &&
       config.Text("decoder.span_score") != "mean_probability") {
     throw config.Wrong("decoder.span_score", "logit_sum or mean_probability");

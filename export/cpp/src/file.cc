@@ -151,14 +151,10 @@ File::File(std::string content)
   config_.Count("format", 1, 1);
   // Other fields are those of this head.
   if (config_.Text("head") != "span") throw config_.Wrong("head", "span");
-  if (config_.IsTrue("tflite.with_tokenizer")) {  // of bert_span 0.1.0
-    throw Error("the file contains its tokenizer: export it again");
-  }
   if (!kCheckSums) return;
   // The runtime does not check the model: damaged bytes would end the process.
-  if (Sha256(model()) != config_.Text("tflite.model_sha256")) throw Damaged();
-  const std::string hash = "tflite.vocabulary_sha256";  // Not in old files.
-  if (config_.Has(hash) && Sha256(vocabulary()) != config_.Text(hash)) {
+  if (Sha256(model()) != config_.Text("tflite.model_sha256") ||
+      Sha256(vocabulary()) != config_.Text("tflite.vocabulary_sha256")) {
     throw Damaged();
   }
 }

@@ -18,8 +18,7 @@ std::string ReadFile(const std::string& path);
 
 // The bytes of a file, checked: they are those that were exported.
 //
-// `Error` is thrown if the bytes are damaged, are not of a span head, or
-// contain their tokenizer (as bert_span 0.1.0 wrote).
+// `Error` is thrown if the bytes are damaged or are not of a span head.
 class File {
  public:
   explicit File(std::string content);

@@ -148,7 +148,7 @@ def test_the_precision_threshold_answers_as_much_as_it_may():
   with pytest.raises(ValueError, match="any of the 1 questions"):
     calibration.precision_threshold(*case, 0.8)
   case = _case((*_WRONG, -5.0), (*_RIGHT, -4.0), (*_WRONG, -3.0))
-  with pytest.raises(ValueError, match=r"0\.5000.*--target_precision"):
+  with pytest.raises(ValueError, match=r"0\.5000.*target_precision"):
     calibration.precision_threshold(*case, 0.8)
 
 
@@ -160,7 +160,7 @@ def test_the_answered_threshold_answers_enough_answerable_questions():
   for target, threshold in ((0, -4), (0.25, -4), (0.3, -2.5), (0.75, -2)):
     found = calibration.answered_threshold(examples, null_odds, target)
     assert found == threshold
-  with pytest.raises(ValueError, match=r"only 0\.7500.*--target_answered"):
+  with pytest.raises(ValueError, match=r"only 0\.7500.*target_answered"):
     calibration.answered_threshold(examples, null_odds, 0.8)
 
 
