@@ -8,11 +8,11 @@ import threading
 
 import tensorflow as tf
 
+from bert_span.answers.columns import TABLES
 from bert_span.beam.question_files import BadRecord
 from bert_span.client.predict_api import SERVING_DEFAULT, rows_of_columns
 from bert_span.client.served_answer import answer_of_row
 from bert_span.data.window_batches import example_arrays, example_batches
-from bert_span.extractors.columns import TABLES
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import SquadExample
 from bert_span.storage.files import encodable
@@ -74,7 +74,7 @@ def _load_saved_model(path):
 
   model = tf.saved_model.load(path)
   answered = set(model.signatures[SERVING_DEFAULT].structured_outputs)
-  tables = [t for t in TABLES if answered.issuperset(t.required)]
+  tables = [t for t in TABLES if answered.issuperset(c.name for c in t.served)]
   if not tables:
     raise ValueError(
       f"{path} answers with {', '.join(sorted(answered))}, which no model of "

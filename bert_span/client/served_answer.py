@@ -3,7 +3,7 @@
 import collections
 from typing import NamedTuple
 
-from bert_span.extractors.columns import SPAN_COLUMNS, TABLES
+from bert_span.answers.columns import SPAN_COLUMNS, TABLES, Use
 from bert_span.options.messages import shortened
 
 
@@ -36,9 +36,7 @@ _TYPES = {
 }
 
 
-class ServedAnswer(
-  collections.namedtuple("ServedAnswer", _ANSWER, defaults=[None])
-):
+class ServedAnswer(collections.namedtuple("ServedAnswer", _ANSWER)):
   """The answer to one question: a `ServedSpan` with its alternatives.
 
   With a B/I/O head the fields describe the best span.
@@ -52,7 +50,7 @@ class ServedAnswer(
     spans: tuple of `ServedSpan` in order of position, () for no answer; a span
       head has at most one.
     question_truncated: whether the end of the question was not read, as it was
-      longer than max_query_length; None if the export does not say so yet.
+      longer than max_query_length.
   """
 
 
@@ -64,30 +62,26 @@ def answer_of_row(row, context):
   if not isinstance(row, dict):
     raise ValueError(f"expected named outputs, found {type(row).__name__}")
   table = next((t for t in TABLES if t.count.name in row), SPAN_COLUMNS)
-  missing = [name for name in table.required if name not in row]
+  missing = [c.name for c in table.served if c.name not in row]
   if missing:
     raise ValueError(
       f"outputs {', '.join(missing)} are missing; there are "
       f"{', '.join(sorted(row)) or 'none'}"
     )
-  best = {
-    c.attribute: _checked(c, row[c.name])
-    for c in table.question
-    if c.name in row
-  }
-  count, null_odds = best.pop("count"), best.pop("null_odds")
-  is_cut = best.pop("question_truncated", None)
+  best = {c.field: _checked(c, row[c.name]) for c in table.question}
+  count = _checked(table.count, row[table.count.name])
+  null_odds, is_cut = best.pop("null_odds"), best.pop("question_truncated")
   best = ServedSpan(**best)
   lists = {"is_answerable": [True] * count}
   for column in table.entry:
-    if column.is_served:
+    if Use.SERVED in column.uses:
       values = row[column.name]
       if not isinstance(values, list) or len(values) < count:
         raise ValueError(
           f"{column.name} has fewer entries than {table.count.name}, {count}"
         )
       # Padding follows the entries.
-      lists[column.attribute] = [_checked(column, x) for x in values[:count]]
+      lists[column.field] = [_checked(column, x) for x in values[:count]]
   rows = zip(*lists.values(), strict=True)
   entries = tuple(
     ServedSpan(**dict(zip(lists, row, strict=True))) for row in rows
@@ -107,10 +101,10 @@ def answer_of_row(row, context):
 
 def _checked(column, value):
   """Returns a value of a `Column`; ValueError if no decoder returns it."""
-  is_valid = type(value) in _TYPES[column.type] and value == value  # not NaN
-  if column.type == "int32":
+  is_valid = type(value) in _TYPES[column.dtype] and value == value  # not NaN
+  if column.dtype == "int32":
     is_valid = is_valid and value >= 0
-  if column.attribute == "probability":
+  if column.field == "probability":
     is_valid = is_valid and 0 <= value <= 1.001  # above 1 by rounding
   if not is_valid:
     raise ValueError(f"{column.name} is {shortened(value)}")

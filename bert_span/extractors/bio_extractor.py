@@ -6,6 +6,7 @@ from typing import ClassVar
 import keras
 import tensorflow as tf
 
+from bert_span.answers.columns import BIO_COLUMNS
 from bert_span.answers.decoding.bio_decoder import BioDecoder
 from bert_span.answers.decoding.predictions import (
   BIO_PREDICTION_COLUMNS,
@@ -19,7 +20,6 @@ from bert_span.answers.prediction_files import (
 from bert_span.answers.scoring.annotator_agreement import AgreementReport
 from bert_span.answers.scoring.squad_scores import evaluate_multi_span
 from bert_span.data.bio_preprocessor import BioPreprocessor
-from bert_span.extractors.columns import BIO_COLUMNS
 from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.heads import BioHead

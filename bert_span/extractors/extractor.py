@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.answer_graph import AnswerGraph
+from bert_span.answers.columns import AnswerColumns
 from bert_span.answers.decoding import predictions as prediction_lib
 from bert_span.answers.decoding.options import FITTED
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
@@ -78,7 +79,7 @@ class Extractor(PresetModel):
   # The model's outputs: their shapes after [windows, seq_length].
   logits: ClassVar[dict[str, tuple[int, ...]]]
   logits_descriptions: ClassVar[dict[str, str]]  # a sentence about each
-  columns: "AnswerColumns"  # noqa: F821 -- what it answers, of columns.py
+  columns: AnswerColumns  # what it answers
   preprocessor_class: type[SpanPreprocessor]
   # A Keras layer of decoding options, with two methods, see `SpanDecoder`.
   decoder_class: type

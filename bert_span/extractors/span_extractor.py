@@ -4,6 +4,7 @@ from typing import ClassVar, NamedTuple
 
 import keras
 
+from bert_span.answers.columns import SPAN_COLUMNS
 from bert_span.answers.decoding.predictions import (
   PREDICTION_COLUMNS,
   Answer,
@@ -13,7 +14,6 @@ from bert_span.answers.decoding.predictions import (
 from bert_span.answers.decoding.span_decoder import SpanDecoder
 from bert_span.answers.prediction_files import N_BEST_FILE, json_entry
 from bert_span.data.preprocessor import SpanPreprocessor
-from bert_span.extractors.columns import SPAN_COLUMNS
 from bert_span.extractors.extractor import Extractor
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.losses import SpanLoss

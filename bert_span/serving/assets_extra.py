@@ -110,7 +110,7 @@ def training_run(model):
 
 def _signatures(directory, extractor):
   """Describes the signatures of a SavedModel by the table of its columns."""
-  answers = extractor.columns.descriptions
+  answers = {c.name: c.description for c in extractor.columns.served}
   outputs = {
     signatures.SERVING_DEFAULT: answers,
     signatures.LOGITS: extractor.logits_descriptions,

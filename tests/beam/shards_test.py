@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from bert_span.answers.columns import SPAN_COLUMNS
 from bert_span.answers.decoding.predictions import (
   FoundSpan,
   NBestEntry,
@@ -20,7 +21,6 @@ from bert_span.beam.shards import (
   folder_sha256,
   start_or_continue,
 )
-from bert_span.extractors.columns import SPAN_COLUMNS
 from bert_span.squad.example import SquadExample
 
 _LOCATION = RecordLocation("a.jsonl", 3)

@@ -26,8 +26,7 @@ def test_a_question_is_answered_with_offsets_and_n_best(server):
   answer = client.answer("Who came?", "Ada came.")
   first, none = ("Ada", 0, 3, 0, 3, 7.5, 0.75, True), ("", 0, 0, 0, 0, -1.5)
   n_best = (first, (*none, 0.25, False))
-  # None: an export that does not say yet whether the question was cut.
-  assert answer == (*first, -3.5, n_best, (first,), None)
+  assert answer == (*first, -3.5, n_best, (first,), False)
   assert client.answer(["Who came?"], ["Ada came."], 2) == [list(n_best)]
   assert client.answers("Who came?", "Ada came.") == [first]
   assert client.answers(["Who?"], [" "]) == [[]]
@@ -51,7 +50,7 @@ def test_a_bio_model_gives_a_list_of_spans(server):
   answers = client.answers(["Who came?"] * 2, [context, ""])
   assert answers == [[first, second], []]
   answer = client.answer("Who came?", context)  # the best score
-  assert answer == (*second, -3.5, (second, first), (first, second), None)
+  assert answer == (*second, -3.5, (second, first), (first, second), False)
   answer = client.answer("Who?", "")
   assert (answer.text, answer.is_answerable, answer.n_best) == ("", False, ())
 

@@ -45,6 +45,7 @@ def _row(prefix, fields, best, entries, null_odds):
     **dict(zip(_BEST, best, strict=True)),
     **dict(zip(names, lists, strict=False)),
     "null_odds": null_odds,
+    "question_truncated": False,
     f"{prefix}_count": len(entries),
   }
 

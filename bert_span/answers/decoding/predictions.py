@@ -79,6 +79,10 @@ class Prediction:
   spans: tuple[FoundSpan, ...]
   question_truncated: bool = False
 
+  @property
+  def is_answerable(self):
+    return bool(self.text)
+
 
 def answer_of(prediction, entry=None):
   """The `Answer` of a prediction, or of one of its entries."""

@@ -1,11 +1,11 @@
 """The table of an answer: JSON and compared values, by hand."""
 
+from bert_span.answers.columns import BIO_COLUMNS, SPAN_COLUMNS, TABLES
 from bert_span.answers.decoding.predictions import (
   FoundSpan,
   NBestEntry,
   Prediction,
 )
-from bert_span.extractors.columns import BIO_COLUMNS, SPAN_COLUMNS, TABLES
 
 _ADA, _BEN = (
   FoundSpan("Ada", 0, 3, 0.5, 0.25),
@@ -59,5 +59,17 @@ def test_names_say_which_table_a_row_is_of():
     names = [column.name for column in table.served]
     assert len(names) == len({*names})
     assert table.count.name in names
-    assert table.descriptions.keys() == {*names}
-  assert SPAN_COLUMNS.count.name not in BIO_COLUMNS.descriptions
+  span, bio = ({c.name for c in table.served} for table in TABLES)
+  assert SPAN_COLUMNS.count.name not in bio
+  assert BIO_COLUMNS.count.name not in span
+
+
+def test_columns_of_bytes_are_made_from_those_of_characters():
+  for table in TABLES:
+    for columns in (table.question, table.entry):
+      dtypes = {column.name: column.dtype for column in columns}
+      made = {c.name: c.bytes_of for c in columns if c.bytes_of}
+      assert [name.split("byte_")[1] for name in made] == ["start", "end"]
+      for name, source in made.items():
+        assert dtypes[name] == dtypes[source] == "int32"
+        assert name.replace("byte", "char") == source
