@@ -7,7 +7,9 @@ beam_predict write them. TensorFlow is not needed.
 
 import dataclasses
 import enum
+import itertools
 
+from bert_span.answers.answer import Answer, Prediction
 from bert_span.storage.files import encodable
 
 
@@ -25,7 +27,7 @@ class Column:
   """One column of an answer."""
 
   name: str  # of the output; the decoder's, too, unless bytes_of is given
-  field: str  # of a prediction or an entry; the key of an entry in JSON
+  field: str  # of `Answer`; the key in JSON lists
   dtype: str  # string, int32, float32 or bool
   uses: Use
   description: str
@@ -66,6 +68,51 @@ class AnswerColumns:
     columns = (*self.question, self.count, *self.entry)
     return tuple(c for c in columns if Use.SERVED in c.uses)
 
+  @property
+  def predicted(self):
+    """The names of the columns that predictions are made of."""
+    fields = {field.name for field in dataclasses.fields(Answer)} - {"text"}
+    columns = (*self.question, *self.entry)
+    return (*(c.name for c in columns if c.field in fields), self.count.name)
+
+  def predictions(self, ids, contexts, columns, answer_type=Answer):
+    """Yields the `Prediction` of each question.
+
+    `columns` is a dict of lists by name: the columns of the fields of
+    answer_type, without which a field has its default. Lists of entries may
+    have padding. Texts are cut from the contexts, which are str.
+    """
+    # In the order of answer_type's arguments.
+    _, *fields = dataclasses.fields(answer_type)
+    of_question, of_entry = (
+      {c.field: columns[c.name] for c in table if c.name in columns}
+      for table in (self.question, self.entry)
+    )
+    counts = columns[self.count.name]
+    for i, (qas_id, context) in enumerate(zip(ids, contexts, strict=True)):
+      one = {name: column[i] for name, column in of_question.items()}
+      many = {name: column[i] for name, column in of_entry.items()}
+      values = [one.get(field.name, field.default) for field in fields]
+      text = context[one["char_start"] : one["char_end"]]
+      answer = answer_type(text, *values)
+      places = zip(many["char_start"], many["char_end"], strict=True)
+      places = itertools.islice(places, counts[i])
+      entries = tuple(
+        map(
+          answer_type,
+          [context[start:end] for start, end in places],
+          *(
+            many.get(field.name, itertools.repeat(value))
+            for field, value in zip(fields, values, strict=True)
+          ),
+        )
+      )
+      if self.entries == "spans":
+        n_best, spans = sorted(entries, key=lambda x: -x.score), entries
+      else:
+        n_best, spans = entries, [answer] * answer.is_answerable
+      yield Prediction(qas_id, answer, tuple(n_best), tuple(spans))
+
   def listed(self, prediction, n_best):
     """The entries to show: all spans of an answer, or the n_best best."""
     entries = getattr(prediction, self.entries)
@@ -75,7 +122,7 @@ class AnswerColumns:
     """Dict of the served values that must equal a `Prediction`, unpadded."""
     entries = getattr(prediction, self.entries)
     row = {
-      c.name: c.served_value(prediction)
+      c.name: c.served_value(prediction.answer)
       for c in self.question
       if Use.COMPARED in c.uses
     }
@@ -91,12 +138,17 @@ class AnswerColumns:
       [c for c in columns if Use.JSON in c.uses]
       for columns in (self.question, self.entry)
     )
-    answer = {c.name: c.json_value(prediction) for c in in_answer}
+    answer = {c.name: c.json_value(prediction.answer) for c in in_answer}
     answer[self.json_entries] = [
       {c.field: c.json_value(entry) for c in in_entry}
       for entry in self.listed(prediction, n_best)
     ]
     return answer
+
+  def entry_values(self, entry):
+    """Dict of the values in an entry by field."""
+    columns = [c for c in self.entry if Use.JSON in c.uses]
+    return {c.field: getattr(entry, c.field) for c in columns}
 
   @property
   def row(self):
@@ -106,26 +158,19 @@ class AnswerColumns:
       for columns in (self.question, self.entry)
     )
 
-  def answer_row(self, example, answer, n_best=1):
-    """The row of an answer in files of beam_predict, a dict of JSON values.
+  def answer_row(self, prediction, n_best=1):
+    """The row of a `Prediction` in files of beam_predict, of JSON values.
 
-    `answer` is a `Prediction` or a `ServedAnswer`. Texts are cut from the
-    example's own passage. The list of a span head is missing with n_best=1.
+    The list of a span head is missing with n_best=1.
     """
     in_answer, in_entry = self.row
-
-    def value(column, entry):
-      if column.field == "text":
-        return example.context[entry.char_start : entry.char_end]
-      return column.json_value(entry)
-
-    row = {c.name: value(c, answer) for c in in_answer}
+    row = {c.name: c.json_value(prediction.answer) for c in in_answer}
     if self.entries == "spans" or n_best > 1:
       row[self.entries] = [
-        {c.field: value(c, entry) for c in in_entry}
-        for entry in self.listed(answer, n_best)
+        {c.field: c.json_value(entry) for c in in_entry}
+        for entry in self.listed(prediction, n_best)
       ]
-    return {"id": example.qas_id, **row}
+    return {"id": prediction.qas_id, **row}
 
 
 SERVED, COMPARED, JSON, ROWS = Use

@@ -8,10 +8,6 @@ import tensorflow as tf
 
 from bert_span.answers.columns import BIO_COLUMNS
 from bert_span.answers.decoding.bio_decoder import BioDecoder
-from bert_span.answers.decoding.predictions import (
-  BIO_PREDICTION_COLUMNS,
-  bio_predictions_of,
-)
 from bert_span.answers.prediction_files import (
   AGREEMENT_FILE,
   SPANS_FILE,
@@ -58,8 +54,6 @@ class BioExtractor(SpanExtractor):
   columns = BIO_COLUMNS
   preprocessor_class = BioPreprocessor
   decoder_class = BioDecoder
-  prediction_columns = BIO_PREDICTION_COLUMNS
-  predictions_of = staticmethod(bio_predictions_of)
   make_observer = staticmethod(AgreementReport)
   development_metrics = ("exact_match_f1", "overlap_f1")
   transformers_task = ""
@@ -105,9 +99,10 @@ class BioExtractor(SpanExtractor):
     scores = tf.where(is_none & is_first, probability, scores)
     return columns["span_text"], scores
 
-  @staticmethod
-  def list_file(predictions):
-    spans = {p.qas_id: [s._asdict() for s in p.spans] for p in predictions}
+  @classmethod
+  def list_file(cls, predictions):
+    entry = cls.columns.entry_values
+    spans = {p.qas_id: list(map(entry, p.spans)) for p in predictions}
     return {SPANS_FILE: json_text(spans)}
 
   @staticmethod

@@ -123,7 +123,7 @@ def fitted_options(
     p.qas_id: next((e.text for e in p.n_best if e.text), "")
     for p in scored.predictions
   }
-  null_odds = {p.qas_id: p.null_odds for p in scored.predictions}
+  null_odds = {p.qas_id: p.answer.null_odds for p in scored.predictions}
   threshold = options.null_score_diff_threshold
   if target_precision is not None:
     threshold = calibration.precision_threshold(
@@ -160,7 +160,7 @@ def _correct_answers(examples, predictions):
   """1 for exact matches, else 0: float64 [questions]."""
   score = functools.partial(squad_scores.question_scores, version_2=True)
   pairs = zip(examples, predictions, strict=True)
-  return np.array([score(e, p.text)[0] for e, p in pairs], np.float64)
+  return np.array([score(e, p.answer.text)[0] for e, p in pairs], np.float64)
 
 
 def calibration_figures(scored, options):
@@ -172,11 +172,11 @@ def calibration_figures(scored, options):
   }
   decoded = (scored.predictions, scored.decode(options))
   for stage, predictions in zip(_STAGES, decoded, strict=True):
-    confidence = np.array([p.probability for p in predictions])
+    confidence = np.array([p.answer.probability for p in predictions])
     correct = _correct_answers(squad_file.examples, predictions)
     by_width = reliability.equal_width_bins(confidence, correct)
     by_mass = reliability.equal_mass_bins(confidence, correct)
-    texts = {p.qas_id: p.text for p in predictions}
+    texts = {p.qas_id: p.answer.text for p in predictions}
     figures[stage] = {
       **squad_scores.official_scores(squad_file, texts),
       "num_answered": sum(map(bool, texts.values())),

@@ -22,7 +22,6 @@ positions without padding.
 import itertools
 import json
 
-from bert_span.answers.decoding.predictions import answer_of
 from bert_span.serving.export import sample_examples
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import write_text_atomically
@@ -30,6 +29,10 @@ from bert_span.tflite import file as tflite_file
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 _FORMAT_VERSION = 1
+_ANSWER = (
+  *("text", "char_start", "char_end", "score", "probability", "null_odds"),
+  "question_truncated",
+)
 _MILL = (
   "Étienne's mill (1895) was built by Anna Jönsson, near the river; it burned "
   "down."
@@ -90,9 +93,11 @@ def write_port_vectors(tflite_path, examples, path):
     (batch,) = extractor.window_logits([example])
     (prediction,) = extractor.decode(batch)
     num_windows = len(batch.windows["example_index"])
-    answer = answer_of(prediction)._asdict()
-    entries = extractor.columns.entries  # "n_best" or "spans"
-    answer[entries] = [e._asdict() for e in getattr(prediction, entries)]
+    columns = extractor.columns
+    answer = {name: getattr(prediction.answer, name) for name in _ANSWER}
+    answer[columns.entries] = list(
+      map(columns.entry_values, getattr(prediction, columns.entries))
+    )
     vector = {
       "question": example.question,
       "context": example.context,

@@ -138,7 +138,7 @@ def answer_confidence(batches, predictions, options):
 
   _, logits = partitions(1.0)  # of "no answer"
   for i, prediction in enumerate(predictions):
-    if prediction.text:
+    if prediction.answer.is_answerable:
       best = next(e for e in prediction.n_best if e.char_end > e.char_start)
       logits[i] = best.start_logit + best.end_logit
   return confidence_at
