@@ -53,3 +53,7 @@ class Prediction:
   n_best: tuple[Answer, ...]
   # In order of position, () for "no answer"; at most one of a span head.
   spans: tuple[Answer, ...]
+
+  def best(self, n_best):
+    """The answer, or with n_best above 1 the list of so many candidates."""
+    return self.answer if n_best == 1 else list(self.n_best[:n_best])

@@ -151,7 +151,7 @@ class AnswerColumns:
     return {c.field: getattr(entry, c.field) for c in columns}
 
   @property
-  def row(self):
+  def row_columns(self):
     """The columns of a row of beam_predict, and those of its entries."""
     return tuple(
       [c for c in columns if Use.ROWS in c.uses]
@@ -163,7 +163,7 @@ class AnswerColumns:
 
     The list of a span head is missing with n_best=1.
     """
-    in_answer, in_entry = self.row
+    in_answer, in_entry = self.row_columns
     row = {c.name: c.json_value(prediction.answer) for c in in_answer}
     if self.entries == "spans" or n_best > 1:
       row[self.entries] = [

@@ -22,13 +22,7 @@ def answer(predictions, options, question, context, n_best=1):
       "n_best must be between 1 and the decoder's n_best_size, "
       f"{largest}. Received: {n_best}."
     )
-
-  def best(prediction):
-    if n_best == 1:
-      return prediction.answer
-    return list(prediction.n_best[:n_best])
-
-  return _ask(predictions, question, context, best)
+  return _ask(predictions, question, context, lambda p: p.best(n_best))
 
 
 def answers(predictions, question, context):

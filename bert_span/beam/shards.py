@@ -112,7 +112,7 @@ def _write_parquet(path, rows):
   types = {"float32": pa.float64(), "bool": pa.bool_()}
   types |= {name: pa.type_for_alias(name) for name in ("string", "int32")}
   # The columns do not depend on the rows: those of both heads are alike.
-  in_answer, in_entry = SPAN_COLUMNS.row
+  in_answer, in_entry = SPAN_COLUMNS.row_columns
   entries = pa.list_(pa.struct([(c.field, types[c.dtype]) for c in in_entry]))
   schema = pa.schema(
     [

@@ -17,7 +17,10 @@ _TYPES = {
 
 @dataclasses.dataclass(unsafe_hash=True)
 class ServedAnswer(Answer):
-  """An `Answer` of a server, with its bytes in the context as UTF-8."""
+  """An `Answer` of a server, with its offsets in bytes of the passage, too.
+
+  They are half-open, of the passage as UTF-8.
+  """
 
   byte_start: int = 0
   byte_end: int = 0

@@ -84,11 +84,10 @@ class SpanClient:
       n_best: answers for each question, as of `SpanExtractor.answer`.
 
     Returns:
-      An `Answer` that has byte_start and byte_end, too, or with n_best above 1
-      a list of them, best first, of as many as the export has at most; for
-      lists a list of these. Byte offsets are into the context as UTF-8. Other
-      offsets are into `context` as given; a lone surrogate in it is sent as
-      U+FFFD, also one character.
+      A `ServedAnswer`, or with n_best above 1 a list of them, best first, of as
+      many as the export has at most; for lists a list of these. Offsets are
+      into `context` as given; a lone surrogate in it is sent as U+FFFD, also
+      one character.
 
     Raises:
       ValueError: question and context do not match, or n_best is below 1.
@@ -96,13 +95,7 @@ class SpanClient:
         wrong request, an unavailable server and a timeout.
     """
     _check_count("n_best", n_best)
-
-    def best(prediction):
-      if n_best == 1:
-        return prediction.answer
-      return list(prediction.n_best[:n_best])
-
-    return self._ask(question, context, best)
+    return self._ask(question, context, lambda p: p.best(n_best))
 
   def answers(self, question, context):
     """Answers one question, or several, with a list of spans.
@@ -111,7 +104,7 @@ class SpanClient:
     and errors are those of `answer`.
 
     Returns:
-      For one question a list of such `Answer`s in order of position, [] for no
+      For one question a list of `ServedAnswer` in order of position, [] for no
       answer; for a list of questions a list of these.
     """
     return self._ask(question, context, lambda p: list(p.spans))

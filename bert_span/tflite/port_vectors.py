@@ -29,10 +29,6 @@ from bert_span.tflite import file as tflite_file
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 _FORMAT_VERSION = 1
-_ANSWER = (
-  *("text", "char_start", "char_end", "score", "probability", "null_odds"),
-  "question_truncated",
-)
 _MILL = (
   "Étienne's mill (1895) was built by Anna Jönsson, near the river; it burned "
   "down."
@@ -94,7 +90,8 @@ def write_port_vectors(tflite_path, examples, path):
     (prediction,) = extractor.decode(batch)
     num_windows = len(batch.windows["example_index"])
     columns = extractor.columns
-    answer = {name: getattr(prediction.answer, name) for name in _ANSWER}
+    in_answer, _ = columns.row_columns
+    answer = {c.field: getattr(prediction.answer, c.field) for c in in_answer}
     answer[columns.entries] = list(
       map(columns.entry_values, getattr(prediction, columns.entries))
     )
