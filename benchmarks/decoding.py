@@ -97,10 +97,10 @@ def _take_turns(parts, version_2):
     return [answer for part in parts for answer in _loop(part, options)]
 
   for text, prediction in zip(loops(), bert_span(), strict=True):
-    if text != prediction.text:
+    if text != prediction.answer.text:
       raise RuntimeError(
         f"Question {prediction.qas_id}: {text!r} by loops, "
-        f"{prediction.text!r} by bert_span."
+        f"{prediction.answer.text!r} by bert_span."
       )
   return repetitions.seconds_in_turns(
     {"loops": loops, "bert_span": bert_span}, _REPETITIONS.value

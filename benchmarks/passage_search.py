@@ -37,7 +37,7 @@ _TOP_K = flags.DEFINE_list("top_k", ["1", "5", "20"], "Passages to read.")
 _SCORES = {
   "probability": lambda prediction, best: best.probability,
   "logits": lambda prediction, best: best.score,
-  "margin": lambda prediction, best: -prediction.null_odds,
+  "margin": lambda prediction, best: -prediction.answer.null_odds,
 }
 
 

@@ -182,7 +182,8 @@ def _score(path, squad_file, expected):
   extractor = TFLiteSpanExtractor(path, num_threads=2)
   given = list(extractor.predictions(squad_file.examples))
   equal = sum(
-    (a.char_start, a.char_end) == (b.char_start, b.char_end)
+    (a.answer.char_start, a.answer.char_end)
+    == (b.answer.char_start, b.answer.char_end)
     for a, b in zip(expected, given, strict=True)
   )
   return (*_scores(squad_file, given), equal / len(expected))
@@ -191,7 +192,9 @@ def _score(path, squad_file, expected):
 def _scores(squad_file, predictions):
   from bert_span.answers.scoring.squad_scores import official_scores
 
-  scores = official_scores(squad_file, {p.qas_id: p.text for p in predictions})
+  scores = official_scores(
+    squad_file, {p.qas_id: p.answer.text for p in predictions}
+  )
   exact = "exact" if squad_file.version_2 else "exact_match"
   return scores[exact], scores["f1"]
 

@@ -39,8 +39,8 @@ _KERAS_NAMES = {
 }
 _PLAIN_NAMES = {
   "SpanClient": "bert_span.client.span_client",
-  "Answer": "bert_span.answers.decoding.predictions",
-  "Prediction": "bert_span.answers.decoding.predictions",
+  "Answer": "bert_span.answers.answer",
+  "Prediction": "bert_span.answers.answer",
   "FineTuningOptions": "bert_span.fine_tuning.options",
   "SquadExample": "bert_span.squad.example",
   "AnswerSpan": "bert_span.squad.example",

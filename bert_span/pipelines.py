@@ -224,7 +224,7 @@ class QuestionAnsweringPipeline:
     results = []
     predictions = extractor.predictions(examples, batch_size)
     for example, found in zip(examples, predictions, strict=True):
-      if found.question_truncated:
+      if found.answer.question_truncated:
         self._log_once(
           ["max_question_len"],
           f"The question {shortened(example.question)} has more tokens than "
@@ -342,11 +342,11 @@ def _texts_of(row):
 def _merged(prediction, text, align_to_words):
   """The answers of a `Prediction`, the one that it gives first."""
   answers = {}
-  for entry in (prediction, *prediction.n_best):
+  for i, entry in enumerate((prediction.answer, *prediction.n_best)):
     start, end = entry.char_start, entry.char_end
     if align_to_words and start < end:
       start, end = _widened(text, start, end)
-    score = 0.0 if entry is prediction else entry.probability
+    score = entry.probability if i else 0.0
     answers[start, end] = answers.get((start, end), 0.0) + score
   (first, *others) = answers.items()
   others.sort(key=lambda item: -item[1])

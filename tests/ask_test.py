@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import operator
 import os
 import pty
 import shlex
@@ -101,8 +102,9 @@ def test_every_span_of_a_bio_head_is_marked_and_listed(ask):
   assert lines[2].replace("[[", "").replace("]]", "") == CONTEXT
   assert [line.split(maxsplit=3)[3] for line in lines[5:]] == texts
   (line,) = ask(QUESTION, kind=BioExtractor, is_json=True)
-  answers = [tuple(a.values())[:3] for a in json.loads(line)["answers"]]
-  assert answers == [span[:3] for span in spans]
+  answers = json.loads(line)["answers"]
+  place = operator.itemgetter("text", "char_start", "char_end")
+  assert list(map(place, answers)) == [place(vars(span)) for span in spans]
   model = f"--model={shared_model(kind=BioExtractor)}"
   other = (model, f"--question={QUESTION}", "--context=C", "--head=span")
   assert "--head" in refusal("bert_span.ask", *other)

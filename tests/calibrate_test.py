@@ -59,14 +59,17 @@ def test_the_null_threshold_reaches_the_target(tmp_path):
   squad_file = _write_labelled(tmp_path / "dev.json", extractor, 3)
   scored = calibration.score_questions(extractor, squad_file.examples)
   precise = calibration.fitted_options(scored, extractor.decoder_options, 0.7)
-  answers = [p for p in scored.decode(precise) if p.text]
+  answers = [p for p in scored.decode(precise) if p.answer.text]
   golds = {e.qas_id: [a.text for a in e.answers] for e in squad_file.examples}
-  assert np.mean([p.text in golds[p.qas_id] for p in answers]) >= 0.7
+  assert np.mean([p.answer.text in golds[p.qas_id] for p in answers]) >= 0.7
   willing = calibration.fitted_options(
     scored, extractor.decoder_options, target_answered=0.9
   )
   predictions = scored.decode(willing)
-  assert np.mean([bool(p.text) for p in predictions if golds[p.qas_id]]) >= 0.9
+  assert (
+    np.mean([bool(p.answer.text) for p in predictions if golds[p.qas_id]])
+    >= 0.9
+  )
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +160,7 @@ def test_all_that_answers_uses_what_was_fitted(calibrated, capsys):
     n_best = read(folder / output / "nbest_predictions.json")
     texts = read(folder / output / "predictions.json")
     for qas_id, prediction in expected.items():
-      assert texts[qas_id] == prediction.text
+      assert texts[qas_id] == prediction.answer.text
       found = [entry["probability"] for entry in n_best[qas_id]]
       probabilities = [entry.probability for entry in prediction.n_best]
       np.testing.assert_allclose(found, probabilities, atol=1e-5)
@@ -167,7 +170,7 @@ def test_all_that_answers_uses_what_was_fitted(calibrated, capsys):
   ask.ask(str(model), context, [question], layout=layout)
   asked = json.loads(capsys.readouterr().out)["probability"]
   served = ask_served(ServedModel(extractor), [question], [context])
-  right = expected[example.qas_id].probability
+  right = expected[example.qas_id].answer.probability
   found = [asked, *served["probability"]]
   assert found == pytest.approx([right] * 2, abs=1e-5)
   plain = shared_extractor(version_2=True).answer(question, context)

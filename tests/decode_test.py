@@ -124,10 +124,12 @@ def test_an_ensemble_averages_the_logits_of_each_window(
   logits = folder / "logits.npz"
   expected = decode(logits)
   ensemble = decode(logits, _changed(folder, tmp_path, reverse_and_raise))
-  assert [p.text for p in ensemble] == [p.text for p in expected]
+  assert [p.answer.text for p in ensemble] == [p.answer.text for p in expected]
   # Start and end are each higher by the mean of 0 and 2.
-  scores = [p.score + 2 for p in expected[:2]]
-  assert [p.score for p in ensemble[:2]] == pytest.approx(scores, abs=1e-5)
+  scores = [p.answer.score + 2 for p in expected[:2]]
+  assert [p.answer.score for p in ensemble[:2]] == pytest.approx(
+    scores, abs=1e-5
+  )
 
 
 def test_logits_of_other_windows_are_refused(folder, tmp_path, decode):

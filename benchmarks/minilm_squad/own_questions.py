@@ -133,7 +133,7 @@ def _scores(extractor, examples):
   ):
     best = next((e.text for e in prediction.n_best if e.text), "")
     forced = question_scores(example, best, version_2=True)[1]
-    scores = question_scores(example, prediction.text, version_2=True)
+    scores = question_scores(example, prediction.answer.text, version_2=True)
     rows.append((bool(example.answers), *scores, forced))
   answerable, exact, f1, forced = map(np.array, zip(*rows, strict=True))
   return (

@@ -62,7 +62,7 @@ def main(argv):
   answers["all"] = [pair for pairs in answers.values() for pair in pairs]
   threshold = extractor.decoder_options.null_score_diff_threshold
   _print_table(answers, "its own null threshold", threshold)
-  odds = [p.null_odds for e, p in answers["all"] if e.answers]
+  odds = [p.answer.null_odds for e, p in answers["all"] if e.answers]
   if _ANSWERED.value is not None:
     threshold = float(np.quantile(odds, _ANSWERED.value))
     _print_table(answers, "the null threshold of --answered", threshold)
@@ -120,7 +120,7 @@ def _print_curve(pairs, thresholds):
     given = [
       _score(example, _best_span(prediction))[0]
       for example, prediction in pairs
-      if prediction.null_odds <= threshold
+      if prediction.answer.null_odds <= threshold
     ]
     right = f"{100 * np.mean(given):.1f}"
     print_row(f"{threshold:.2f}", answered, right, exact, f1, *refused)
@@ -135,7 +135,7 @@ def _row(pairs, threshold):
   allowed, forced = [], []  # _score of the answerable questions
   right = collections.defaultdict(list)  # by sort of unanswerable question
   for example, prediction in pairs:
-    says_nothing = prediction.null_odds > threshold
+    says_nothing = prediction.answer.null_odds > threshold
     if example.answers:
       best = _best_span(prediction)
       forced.append(_score(example, best))

@@ -55,10 +55,7 @@ class AnswerGraph:
     # Not the extractor itself: TensorFlow would track a Keras model.
     self._preprocessor = extractor.preprocessor
     self._logits = dict(extractor.logits)
-    self._prediction_columns = (
-      *extractor.prediction_columns,
-      "question_truncated",
-    )
+    self._predicted = extractor.columns.predicted
     self._decoder = extractor.decoder_of(extractor.decoder_options)
     self._read_in_steps = WindowSteps(
       encode=self.encode,
@@ -87,7 +84,7 @@ class AnswerGraph:
     """The columns that predictions are made of."""
     columns = self.columns(questions, contexts, max_windows)
     # The graph drops what is not asked for, such as n-best texts.
-    return {name: columns[name] for name in self._prediction_columns}
+    return {name: columns[name] for name in self._predicted}
 
   @tf.function(input_signature=_INPUTS, autograph=False)
   def window_logits(self, questions, contexts, max_windows):

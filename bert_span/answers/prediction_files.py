@@ -4,9 +4,9 @@ They are JSON objects with question ids as keys.
 """
 
 import sys
-from typing import NamedTuple
 
-from bert_span.answers.decoding.predictions import as_original_without_span
+from bert_span.answers.answer import Answer
+from bert_span.answers.predictions import as_original_without_span
 from bert_span.options.messages import shortened
 from bert_span.storage.atomic_file import json_text, write_files
 from bert_span.storage.files import read_json_object
@@ -27,17 +27,6 @@ FILES = (
 )
 
 
-class ListedAnswer(NamedTuple):
-  """One entry of a question's n-best list in a file; "" is "no answer"."""
-
-  text: str
-  probability: float  # from 0 to 1
-  # Half-open, in characters of the passage; None for "no answer", and in files
-  # of the original, which has none.
-  char_start: int | None = None
-  char_end: int | None = None
-
-
 def write_predictions(
   output_dir,
   extractor_class,
@@ -56,19 +45,19 @@ def write_predictions(
   """
   if no_span == "original":
     predictions = as_original_without_span(predictions, version_2_with_negative)
-  texts = {p.qas_id: p.text for p in predictions}
+  texts = {p.qas_id: p.answer.text for p in predictions}
   files = {
     PREDICTIONS_FILE: json_text(texts),
     **extractor_class.list_file(predictions),
   }
   if version_2_with_negative:
-    null_odds = {p.qas_id: p.null_odds for p in predictions}
+    null_odds = {p.qas_id: p.answer.null_odds for p in predictions}
     files[NULL_ODDS_FILE] = json_text(null_odds)
   files |= others or {}
   paths, removed = write_files(output_dir, files, outdated=FILES)
   if removed:
     log_line(f"Removed files of an earlier prediction: {', '.join(removed)}")
-  num_empty = sum(not prediction.text for prediction in predictions)
+  num_empty = sum(not text for text in texts.values())
   log_line(
     f"{len(predictions)} questions answered, {num_empty} of them with no "
     f"answer: {', '.join(paths)}"
@@ -112,7 +101,10 @@ def read_na_probs(path):
 
 
 def read_n_best(path):
-  """Tuples of `ListedAnswer` of an nbest_predictions.json, by question id."""
+  """Tuples of `Answer` of an nbest_predictions.json, by question id.
+
+  "No answer" has no offsets, and files of the original have none.
+  """
   return _read(
     path,
     _n_best_list,
@@ -173,15 +165,16 @@ def _n_best_list(value):
 
 
 def _listed_answer(entry):
-  """The `ListedAnswer` of a JSON value, or None."""
+  """The `Answer` of a JSON value, or None."""
   values = entry if isinstance(entry, dict) else {}
-  text, probability, start, end = map(values.get, ListedAnswer._fields)
+  names = ("text", "probability", "char_start", "char_end")
+  text, probability, start, end = map(values.get, names)
   has_offsets = is_kind(start, int) and is_kind(end, int) and 0 <= start <= end
   fits = isinstance(text, str) and (has_offsets or start is end is None)
   # Sums of float32 exponentials may exceed 1 by a rounding.
   if not (fits and _is_number(probability, -1e-6, 1 + 1e-6)):
     return None
-  return ListedAnswer(text, float(min(max(probability, 0), 1)), start, end)
+  return Answer(text, start, end, None, float(min(max(probability, 0), 1)))
 
 
 def _span_texts(value):

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from bert_span.answers.predictions import predictions_of
 from bert_span.data.window_batches import example_arrays
 from bert_span.storage.files import read_bytes
 
@@ -66,6 +67,7 @@ class WindowDecoder:
   def __init__(self, kind, options):
     self._kind = kind
     decoder = kind.decoder_of(options)
+    names = {*kind.columns.predicted} - {"question_truncated"}
 
     # Tracing takes seconds: once for batches of any size.
     shapes = kind.logits.values()
@@ -76,7 +78,7 @@ class WindowDecoder:
     def decode(contexts, windows, *logits):
       outputs = decoder.answers(contexts, decoder.read(windows, *logits))
       # The graph drops what is not asked for, such as n-best texts.
-      return {name: outputs[name] for name in kind.prediction_columns}
+      return {name: outputs[name] for name in names}
 
     self._decode = decode
 
@@ -89,7 +91,7 @@ class WindowDecoder:
     is_cut = np.zeros(len(logits.examples), bool)
     is_cut[windows["example_index"]] = logits.windows["question_truncated"]
     outputs["question_truncated"] = is_cut
-    return self._kind.predictions_of(logits.examples, outputs)
+    return predictions_of(self._kind.columns, logits.examples, outputs)
 
 
 def _checked_logits(kind, logits):

@@ -8,14 +8,13 @@ import threading
 
 import tensorflow as tf
 
+from bert_span.answers.columns import TABLES
 from bert_span.beam.question_files import BadRecord
 from bert_span.client.predict_api import SERVING_DEFAULT, rows_of_columns
-from bert_span.client.served_answer import answer_of_row
+from bert_span.client.served_answer import prediction_of_row
 from bert_span.data.window_batches import example_arrays, example_batches
-from bert_span.extractors.columns import TABLES
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import SquadExample
-from bert_span.storage.files import encodable
 
 # A model that cannot answer this is what fails, and not a question.
 _PROBE = SquadExample("probe", "Who came?", "John Smith came.")
@@ -38,7 +37,7 @@ class AnswerSource:
   def load(self):
     """Returns a function of `SquadExample`s that yields the row of each."""
     if is_saved_model(self.model):
-      columns, answers = _load_saved_model(self.model)
+      columns, predictions = _load_saved_model(self.model)
     else:
       extractor = SpanExtractor.from_preset(
         self.model,
@@ -49,7 +48,7 @@ class AnswerSource:
         dtype=self.dtype,
       )
       columns = extractor.columns
-      answers = functools.partial(
+      predictions = functools.partial(
         extractor.predictions, batch_size=self.batch_size
       )
     lock = threading.Lock()
@@ -57,8 +56,8 @@ class AnswerSource:
     def answer_rows(examples):
       # Threads take turns: TensorFlow uses all cores for one.
       with lock:
-        for example, answer in zip(examples, answers(examples), strict=True):
-          yield columns.answer_row(example, answer, self.n_best)
+        for prediction in predictions(examples):
+          yield columns.answer_row(prediction, self.n_best)
 
     return answer_rows
 
@@ -69,29 +68,29 @@ def is_saved_model(path):
 
 
 def _load_saved_model(path):
-  """Returns `AnswerColumns` and a function from examples to `ServedAnswer`s."""
+  """Returns `AnswerColumns` and a function from examples to `Prediction`s."""
   import tensorflow_text  # noqa: F401 -- registers its ops
 
   model = tf.saved_model.load(path)
   answered = set(model.signatures[SERVING_DEFAULT].structured_outputs)
-  tables = [t for t in TABLES if answered.issuperset(t.required)]
+  tables = [t for t in TABLES if answered.issuperset(c.name for c in t.served)]
   if not tables:
     raise ValueError(
       f"{path} answers with {', '.join(sorted(answered))}, which no model of "
       "bert_span does. Export the model with export_saved_model."
     )
 
-  def answers(examples):
+  def predictions(examples):
     # From `model`, which keeps the variables alive.
     serve = model.signatures[SERVING_DEFAULT]
     for batch in example_batches(examples):
       arrays = example_arrays(batch)
       columns = serve(**{n: tf.constant(x) for n, x in arrays.items()})
       lists = {name: x.numpy().tolist() for name, x in columns.items()}
-      contexts = (encodable(example.context) for example in batch)
-      yield from map(answer_of_row, rows_of_columns(lists), contexts)
+      for example, row in zip(batch, rows_of_columns(lists), strict=True):
+        yield prediction_of_row(row, example.context, example.qas_id)
 
-  return tables[0], answers
+  return tables[0], predictions
 
 
 def answer_shard(records, answer_rows):

@@ -3,7 +3,7 @@
 A shard has a row for each question, in JSON lines or Parquet:
 
   id, answer, char_start, char_end, score, probability, null_odds,
-  question_truncated (null of an export that does not say so)
+  question_truncated
   n_best   of a span head, for n_best above 1: objects of text, char_start,
            char_end, score, probability, best first
   spans    of a B/I/O head: the same objects, in order of position
@@ -19,7 +19,7 @@ import re
 
 import tensorflow as tf
 
-from bert_span.extractors.columns import ROW_COLUMNS
+from bert_span.answers.columns import SPAN_COLUMNS
 from bert_span.options.fields import RUN_FORMAT, check_same_options
 from bert_span.storage.atomic_file import (
   open_atomically,
@@ -109,16 +109,15 @@ def _write_parquet(path, rows):
   from pyarrow import parquet
 
   # Scores are float64 in predictions.
-  types = {"string": "string", "int32": "int32", "float32": "float64"}
-  span = [(c.attribute, pa.type_for_alias(types[c.type])) for c in ROW_COLUMNS]
-  entries = pa.list_(pa.struct(span))
-  # The columns do not depend on the rows.
+  types = {"float32": pa.float64(), "bool": pa.bool_()}
+  types |= {name: pa.type_for_alias(name) for name in ("string", "int32")}
+  # The columns do not depend on the rows: those of both heads are alike.
+  in_answer, in_entry = SPAN_COLUMNS.row_columns
+  entries = pa.list_(pa.struct([(c.field, types[c.dtype]) for c in in_entry]))
   schema = pa.schema(
     [
       ("id", pa.string()),
-      *(("answer" if name == "text" else name, kind) for name, kind in span),
-      ("null_odds", pa.float64()),
-      ("question_truncated", pa.bool_()),
+      *((c.name, types[c.dtype]) for c in in_answer),
       ("n_best", entries),
       ("spans", entries),
     ]

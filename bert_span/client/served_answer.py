@@ -1,33 +1,12 @@
 """Answers as a client reads them from a server's outputs."""
 
-import collections
-from typing import NamedTuple
+import dataclasses
 
-from bert_span.extractors.columns import SPAN_COLUMNS, TABLES
+from bert_span.answers.answer import Answer
+from bert_span.answers.columns import SPAN_COLUMNS, TABLES, Use
 from bert_span.options.messages import shortened
+from bert_span.storage.files import encodable
 
-
-class ServedSpan(NamedTuple):
-  """A span of an answer, or an entry of an n-best list.
-
-  Offsets are half-open: in characters (Unicode code points, as Python counts),
-  and in bytes of the context as UTF-8.
-  """
-
-  text: str  # context[char_start:char_end]; "" for "no answer"
-  char_start: int
-  char_end: int
-  byte_start: int
-  byte_end: int
-  score: float  # answers are compared by it
-  probability: float  # see `SpanDecoder` and `BioDecoder`
-  is_answerable: bool  # whether it is a span and not "no answer"
-
-
-_ANSWER = (
-  *ServedSpan._fields,
-  *("null_odds", "n_best", "spans", "question_truncated"),
-)
 _TYPES = {
   "string": [str],
   "bool": [bool],
@@ -36,81 +15,64 @@ _TYPES = {
 }
 
 
-class ServedAnswer(
-  collections.namedtuple("ServedAnswer", _ANSWER, defaults=[None])
-):
-  """The answer to one question: a `ServedSpan` with its alternatives.
+@dataclasses.dataclass(unsafe_hash=True)
+class ServedAnswer(Answer):
+  """An `Answer` of a server, with its offsets in bytes of the passage, too.
 
-  With a B/I/O head the fields describe the best span.
-
-  Attributes:
-    is_answerable: whether there is a span; the threshold that the model was
-      exported with decides.
-    null_odds: how much more likely "no answer" is than the best span.
-    n_best: tuple of `ServedSpan`, best first. A span head has "no answer"
-      among them if the model knows it; a B/I/O head has its spans.
-    spans: tuple of `ServedSpan` in order of position, () for no answer; a span
-      head has at most one.
-    question_truncated: whether the end of the question was not read, as it was
-      longer than max_query_length; None if the export does not say so yet.
+  They are half-open, of the passage as UTF-8.
   """
 
+  byte_start: int = 0
+  byte_end: int = 0
 
-def answer_of_row(row, context):
-  """Returns the `ServedAnswer` in one row of outputs of serving_default.
 
-  Raises ValueError if the row is not of an export of bert_span.
+def prediction_of_row(row, context, qas_id=""):
+  """Returns the `Prediction` in one row of outputs of serving_default.
+
+  Its answers are `ServedAnswer`s. Raises ValueError if the row is not of an
+  export of bert_span.
   """
   if not isinstance(row, dict):
     raise ValueError(f"expected named outputs, found {type(row).__name__}")
   table = next((t for t in TABLES if t.count.name in row), SPAN_COLUMNS)
-  missing = [name for name in table.required if name not in row]
+  missing = [c.name for c in table.served if c.name not in row]
   if missing:
     raise ValueError(
       f"outputs {', '.join(missing)} are missing; there are "
       f"{', '.join(sorted(row)) or 'none'}"
     )
-  best = {
-    c.attribute: _checked(c, row[c.name])
-    for c in table.question
-    if c.name in row
-  }
-  count, null_odds = best.pop("count"), best.pop("null_odds")
-  is_cut = best.pop("question_truncated", None)
-  best = ServedSpan(**best)
-  lists = {"is_answerable": [True] * count}
+  count = _checked(table.count, row[table.count.name])
+  best = {c.field: _checked(c, row[c.name]) for c in table.question}
+  entries = [{} for _ in range(count)]
   for column in table.entry:
-    if column.is_served:
+    if Use.SERVED in column.uses:
       values = row[column.name]
       if not isinstance(values, list) or len(values) < count:
         raise ValueError(
           f"{column.name} has fewer entries than {table.count.name}, {count}"
         )
-      # Padding follows the entries.
-      lists[column.attribute] = [_checked(column, x) for x in values[:count]]
-  rows = zip(*lists.values(), strict=True)
-  entries = tuple(
-    ServedSpan(**dict(zip(lists, row, strict=True))) for row in rows
-  )
+      for entry, value in zip(entries, values[:count], strict=True):
+        entry[column.field] = _checked(column, value)
   for span in (best, *entries):
-    if span.text != context[span.char_start : span.char_end]:
+    text, start, end = span["text"], span["char_start"], span["char_end"]
+    if text != encodable(context[start:end]):
       raise ValueError(
-        f"{shortened(span.text)} is not in the passage from character "
-        f"{span.char_start} to {span.char_end}"
+        f"{shortened(text)} is not in the passage from character {start} to "
+        f"{end}"
       )
-  if table.entries == "spans":
-    n_best = tuple(sorted(entries, key=lambda span: -span.score))
-    return ServedAnswer(*best, null_odds, n_best, entries, is_cut)
-  spans = (best,) if best.is_answerable else ()
-  return ServedAnswer(*best, null_odds, entries, spans, is_cut)
+    if span.get("is_answerable", True) != bool(text):
+      raise ValueError(f"is_answerable is wrong for {shortened(text)}")
+  columns = {c.name: [row[c.name]] for c in table.served}
+  (prediction,) = table.predictions([qas_id], [context], columns, ServedAnswer)
+  return prediction
 
 
 def _checked(column, value):
   """Returns a value of a `Column`; ValueError if no decoder returns it."""
-  is_valid = type(value) in _TYPES[column.type] and value == value  # not NaN
-  if column.type == "int32":
+  is_valid = type(value) in _TYPES[column.dtype] and value == value  # not NaN
+  if column.dtype == "int32":
     is_valid = is_valid and value >= 0
-  if column.attribute == "probability":
+  if column.field == "probability":
     is_valid = is_valid and 0 <= value <= 1.001  # above 1 by rounding
   if not is_valid:
     raise ValueError(f"{column.name} is {shortened(value)}")

@@ -9,7 +9,7 @@ from bert_span.client.retries import (
   ServingError,
   call_with_retries,
 )
-from bert_span.client.served_answer import answer_of_row
+from bert_span.client.served_answer import prediction_of_row
 from bert_span.squad.example import question_pairs
 from bert_span.storage.files import encodable
 
@@ -84,10 +84,10 @@ class SpanClient:
       n_best: answers for each question, as of `SpanExtractor.answer`.
 
     Returns:
-      A `ServedAnswer`, or with n_best above 1 a list of `ServedSpan`, best
-      first, of as many as the export has at most; for lists a list of these.
-      Offsets are into `context` as given; a lone surrogate in it is sent as
-      U+FFFD, also one character.
+      A `ServedAnswer`, or with n_best above 1 a list of them, best first, of as
+      many as the export has at most; for lists a list of these. Offsets are
+      into `context` as given; a lone surrogate in it is sent as U+FFFD, also
+      one character.
 
     Raises:
       ValueError: question and context do not match, or n_best is below 1.
@@ -95,16 +95,7 @@ class SpanClient:
         wrong request, an unavailable server and a timeout.
     """
     _check_count("n_best", n_best)
-    rows = [
-      {"question": encodable(q), "context": encodable(c)}
-      for q, c in question_pairs(question, context)
-    ]
-    answers = []
-    for begin in range(0, len(rows), self._batch_size):
-      answers += self._answers(rows[begin : begin + self._batch_size])
-    if n_best > 1:
-      answers = [list(answer.n_best[:n_best]) for answer in answers]
-    return answers[0] if isinstance(question, str) else answers
+    return self._ask(question, context, lambda p: p.best(n_best))
 
   def answers(self, question, context):
     """Answers one question, or several, with a list of spans.
@@ -113,12 +104,10 @@ class SpanClient:
     and errors are those of `answer`.
 
     Returns:
-      For one question a list of `ServedSpan` in order of position, [] for no
+      For one question a list of `ServedAnswer` in order of position, [] for no
       answer; for a list of questions a list of these.
     """
-    if isinstance(question, str):
-      return list(self.answer(question, context).spans)
-    return [list(answer.spans) for answer in self.answer(question, context)]
+    return self._ask(question, context, lambda p: list(p.spans))
 
   def close(self):
     """Closes the connections."""
@@ -130,14 +119,27 @@ class SpanClient:
   def __exit__(self, *exception):
     self.close()
 
-  def _answers(self, rows):
-    """The answers to the rows of one request."""
+  def _ask(self, question, context, form_of):
+    """The answers to one question or several, each of a `Prediction`."""
+    rows = [
+      {"question": encodable(q), "context": encodable(c)}
+      for q, c in question_pairs(question, context)
+    ]
+    answers = []
+    for begin in range(0, len(rows), self._batch_size):
+      predictions = self._predictions(rows[begin : begin + self._batch_size])
+      answers += map(form_of, predictions)
+    return answers[0] if isinstance(question, str) else answers
+
+  def _predictions(self, rows):
+    """The `Prediction`s of the rows of one request."""
     predict = functools.partial(self._transport.predict, rows)
     outputs = call_with_retries(predict, self._retry_options)
     try:
       if len(outputs) != len(rows):
         raise ValueError(f"{len(outputs)} rows for {len(rows)} questions")
-      return list(map(answer_of_row, outputs, [row["context"] for row in rows]))
+      contexts = [row["context"] for row in rows]
+      return list(map(prediction_of_row, outputs, contexts))
     except ValueError as error:
       raise ServingError(
         f"{self._endpoint.address}: {self._endpoint.target} does not answer as "

@@ -6,11 +6,8 @@ from typing import ClassVar
 import keras
 import tensorflow as tf
 
+from bert_span.answers.columns import BIO_COLUMNS
 from bert_span.answers.decoding.bio_decoder import BioDecoder
-from bert_span.answers.decoding.predictions import (
-  BIO_PREDICTION_COLUMNS,
-  bio_predictions_of,
-)
 from bert_span.answers.prediction_files import (
   AGREEMENT_FILE,
   SPANS_FILE,
@@ -19,7 +16,6 @@ from bert_span.answers.prediction_files import (
 from bert_span.answers.scoring.annotator_agreement import AgreementReport
 from bert_span.answers.scoring.squad_scores import evaluate_multi_span
 from bert_span.data.bio_preprocessor import BioPreprocessor
-from bert_span.extractors.columns import BIO_COLUMNS
 from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.heads import BioHead
@@ -58,8 +54,6 @@ class BioExtractor(SpanExtractor):
   columns = BIO_COLUMNS
   preprocessor_class = BioPreprocessor
   decoder_class = BioDecoder
-  prediction_columns = BIO_PREDICTION_COLUMNS
-  predictions_of = staticmethod(bio_predictions_of)
   make_observer = staticmethod(AgreementReport)
   development_metrics = ("exact_match_f1", "overlap_f1")
   transformers_task = ""
@@ -95,9 +89,10 @@ class BioExtractor(SpanExtractor):
       "bio_class_weights": list(weights) if weights else None,
     }
 
-  @staticmethod
-  def list_file(predictions):
-    spans = {p.qas_id: [s._asdict() for s in p.spans] for p in predictions}
+  @classmethod
+  def list_file(cls, predictions):
+    entry = cls.columns.entry_values
+    spans = {p.qas_id: list(map(entry, p.spans)) for p in predictions}
     return {SPANS_FILE: json_text(spans)}
 
   @staticmethod

@@ -8,8 +8,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from bert_span.answers import predictions as prediction_lib
 from bert_span.answers.answer_graph import AnswerGraph
-from bert_span.answers.decoding import predictions as prediction_lib
+from bert_span.answers.columns import AnswerColumns
 from bert_span.answers.decoding.options import FITTED
 from bert_span.answers.scoring.calibration import (
   check_calibration,
@@ -48,8 +49,6 @@ class Extractor(PresetModel):
       "_head": the name of its file.
     make_loss(options=None): the keras.losses.Loss of each output, of
       `FineTuningOptions`; its `call` returns losses [windows].
-    predictions_of(examples, columns): the list of `Prediction` of the
-      prediction_columns and question_truncated of a batch.
     list_file(predictions): dict of the name to the text of the file with the
       list of each prediction.
 
@@ -81,12 +80,10 @@ class Extractor(PresetModel):
   # The model's outputs: their shapes after [windows, seq_length].
   logits: ClassVar[dict[str, tuple[int, ...]]]
   logits_descriptions: ClassVar[dict[str, str]]  # a sentence about each
-  columns: "AnswerColumns"  # noqa: F821 -- what it answers, of columns.py
+  columns: AnswerColumns  # what it answers
   preprocessor_class: type[SpanPreprocessor]
   # A Keras layer of decoding options, with two methods, see `SpanDecoder`.
   decoder_class: type
-  # The decoder's columns that predictions are made of.
-  prediction_columns: tuple[str, ...]
   # Names of `development_scores` that can select a model.
   development_metrics: tuple[str, ...] = ()
   # The task of transformers' class for such a model, "" without one.
@@ -123,7 +120,7 @@ class Extractor(PresetModel):
   @staticmethod
   def no_answer_reason(prediction, options):
     """Why a `Prediction` has no answer, in words."""
-    return f"null odds {prediction.null_odds:.3f}"
+    return f"null odds {prediction.answer.null_odds:.3f}"
 
   def __init__(
     self,
@@ -318,7 +315,7 @@ class Extractor(PresetModel):
     """
     for batch in example_batches(examples):
       columns = self.graph.answer(*self._arguments(batch, batch_size))
-      yield from self.predictions_of(batch, columns)
+      yield from prediction_lib.predictions_of(self.columns, batch, columns)
 
   def window_logits(self, examples, batch_size=None):
     """Yields the `WindowLogits` of examples, batch by batch; see `decode`."""

@@ -4,16 +4,11 @@ from typing import ClassVar, NamedTuple
 
 import keras
 
-from bert_span.answers.decoding.predictions import (
-  PREDICTION_COLUMNS,
-  Answer,
-  answer_of,
-  predictions_of,
-)
+from bert_span.answers.answer import Answer
+from bert_span.answers.columns import SPAN_COLUMNS
 from bert_span.answers.decoding.span_decoder import SpanDecoder
 from bert_span.answers.prediction_files import N_BEST_FILE, json_entry
 from bert_span.data.preprocessor import SpanPreprocessor
-from bert_span.extractors.columns import SPAN_COLUMNS
 from bert_span.extractors.extractor import Extractor
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.losses import SpanLoss
@@ -64,8 +59,6 @@ class SpanExtractor(Extractor):
   columns = SPAN_COLUMNS
   preprocessor_class = SpanPreprocessor
   decoder_class = SpanDecoder
-  prediction_columns = PREDICTION_COLUMNS
-  predictions_of = staticmethod(predictions_of)
   transformers_task = "QuestionAnswering"
   no_span_choices = ("no_answer", "original")
   has_joint_probability = True
@@ -100,9 +93,9 @@ class SpanExtractor(Extractor):
       numbers = (index or PassageIndex(contexts)).search(question, top_k)
     examples = [SquadExample(str(i), *pairs[i]) for i in numbers]
     answers = [
-      PassageAnswer(i, answer_of(prediction), -prediction.null_odds)
+      PassageAnswer(i, prediction.answer, -prediction.answer.null_odds)
       for i, prediction in zip(numbers, self.predictions(examples), strict=True)
-      if prediction.text
+      if prediction.answer.is_answerable
     ]
     return sorted(answers, key=lambda item: item.margin, reverse=True)
 
@@ -129,7 +122,7 @@ class SpanExtractor(Extractor):
     if options.version_2_with_negative and has_span:
       return (
         "the model finds none in this passage (null odds "
-        f"{prediction.null_odds:.3f} above the threshold "
+        f"{prediction.answer.null_odds:.3f} above the threshold "
         f"{options.null_score_diff_threshold:.3f})"
       )
     return "no span of this passage is possible"

@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 
-from bert_span.answers.decoding.predictions import Prediction
+from bert_span.answers.answer import Answer, Prediction
 from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.squad.reader import SquadFile
 from bert_span.training.options import SelectionOptions
@@ -23,8 +23,9 @@ class DevelopmentSet:
   def selection_options(self, decoder_options, extractor_class):
     """The options with the metric's name in the scores of these data."""
     # Of empty answers: an error in the data is reported before the training.
+    none = Answer("", 0, 0, 0.0, 0.0, 0.0)
     empty = [
-      Prediction(example.qas_id, "", 0, 0, 0.0, 0.0, 0.0, (), ())
+      Prediction(example.qas_id, none, (), ())
       for example in self.squad_file.examples
     ]
     scores = self._shown_scores(empty, decoder_options, extractor_class)
@@ -55,10 +56,11 @@ class DevelopmentSet:
 
   def _shown_scores(self, predictions, decoder_options, extractor):
     version_2 = decoder_options.version_2_with_negative
+    null_odds = {p.qas_id: p.answer.null_odds for p in predictions}
     scores = official_scores(
       self.squad_file,
-      {p.qas_id: p.text for p in predictions},
-      {p.qas_id: p.null_odds for p in predictions} if version_2 else None,
+      {p.qas_id: p.answer.text for p in predictions},
+      null_odds if version_2 else None,
     )
     shown = {name: scores[name] for name in _SHOWN if name in scores}
     spans = {p.qas_id: [s.text for s in p.spans] for p in predictions}

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from typing import NamedTuple
 
-from bert_span.answers.prediction_files import ListedAnswer
+from bert_span.answers.answer import Answer
 from bert_span.answers.scoring.squad_scores import question_scores
 from bert_span.options.messages import shortened
 from bert_span.squad.example import SquadExample
@@ -33,7 +33,7 @@ class QuestionResult:
   f1: float  # from 0 to 1
   probability: float | None = None  # of the prediction
   span: tuple[int, int] | None = None  # its characters in the passage
-  n_best: tuple[ListedAnswer, ...] = ()  # best first
+  n_best: tuple[Answer, ...] = ()  # best first
 
   @property
   def has_answer(self):

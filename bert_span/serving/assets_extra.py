@@ -107,8 +107,9 @@ def training_run(model):
 
 def _signatures(directory, extractor):
   """Describes the signatures of a SavedModel by the table of its columns."""
+  answers = {c.name: c.description for c in extractor.columns.served}
   outputs = {
-    signatures.SERVING_DEFAULT: extractor.columns.descriptions,
+    signatures.SERVING_DEFAULT: answers,
     signatures.LOGITS: extractor.logits_descriptions,
   }
 

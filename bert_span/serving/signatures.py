@@ -117,20 +117,15 @@ def served_columns(table, decoded, contexts, num_entries=None):
   `decoded` is a dict of [batch] or [batch, n], contexts string [batch];
   num_entries is n, None if it depends on the batch.
   """
-  places = [
-    name for name in decoded if name.endswith(("char_start", "char_end"))
-  ]
-  in_bytes = byte_offsets(contexts, [decoded[name] for name in places])
-  names = [name.replace("char", "byte") for name in places]
-  values = decoded | dict(zip(names, in_bytes, strict=True))
+  of_bytes = [column for column in table.served if column.bytes_of]
+  in_chars = [decoded[column.bytes_of] for column in of_bytes]
+  names = [column.name for column in of_bytes]
+  in_bytes = dict(zip(names, byte_offsets(contexts, in_chars), strict=True))
   served = {}
   for column in table.served:
-    if column.name == "n_best_is_answerable":
-      value = values["n_best_char_end"] > values["n_best_char_start"]
-    else:
-      value = values[column.name]
+    value = (decoded | in_bytes)[column.name]
     # The decoder's scores are float64; float32 suffices for users.
-    value = tf.cast(value, column.type) if column.type != "string" else value
+    value = tf.cast(value, column.dtype) if column.dtype != "string" else value
     # The batch is free, even where the decoder's ops would fix it.
     shape = [None, num_entries] if column in table.entry else [None]
     served[column.name] = tf.ensure_shape(value, shape)

@@ -176,7 +176,7 @@ def _scores(path, extractor, evaluated):
   examples = list(evaluated.examples)
   of_model, of_file = (
     {
-      p.qas_id: p.text
+      p.qas_id: p.answer.text
       for p in progress(each.predictions(examples), len(examples))
     }
     for each in (extractor, candidate)

@@ -22,7 +22,6 @@ positions without padding.
 import itertools
 import json
 
-from bert_span.answers.decoding.predictions import answer_of
 from bert_span.serving.export import sample_examples
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import write_text_atomically
@@ -90,9 +89,12 @@ def write_port_vectors(tflite_path, examples, path):
     (batch,) = extractor.window_logits([example])
     (prediction,) = extractor.decode(batch)
     num_windows = len(batch.windows["example_index"])
-    answer = answer_of(prediction)._asdict()
-    entries = extractor.columns.entries  # "n_best" or "spans"
-    answer[entries] = [e._asdict() for e in getattr(prediction, entries)]
+    columns = extractor.columns
+    in_answer, _ = columns.row_columns
+    answer = {c.field: getattr(prediction.answer, c.field) for c in in_answer}
+    answer[columns.entries] = list(
+      map(columns.entry_values, getattr(prediction, columns.entries))
+    )
     vector = {
       "question": example.question,
       "context": example.context,

@@ -14,7 +14,7 @@ except ModuleNotFoundError:
   ensure_tensorflow_backend()  # names what is missing
   raise
 
-from bert_span.answers.decoding import predictions as prediction_lib
+from bert_span.answers import predictions as prediction_lib
 from bert_span.answers.window_logits import (
   NO_LOGIT,
   WindowDecoder,

@@ -83,10 +83,11 @@ def _check_finite(outputs, inputs):
 def _compare(expected, given, quantization):
   """The number of equal answers, and the largest difference of their scores."""
   largest, different = 0.0, []
-  for wanted, answer in zip(expected, given, strict=True):
-    name = f"question {wanted.qas_id}"
+  for of_model, of_file in zip(expected, given, strict=True):
+    name = f"question {of_model.qas_id}"
+    wanted, answer = of_model.answer, of_file.answer
     _check_finite({"the score": answer.score}, name)
-    if _spans(wanted) != _spans(answer):
+    if _spans(of_model) != _spans(of_file):
       different.append(
         f"{name}: {wanted.text!r} at {wanted.char_start}, and the file "
         f"{answer.text!r} at {answer.char_start}"
@@ -94,12 +95,10 @@ def _compare(expected, given, quantization):
       continue
     largest = max(largest, abs(wanted.score - answer.score))
     for field in ("score", "probability", "null_odds"):
-      of_model, of_file = getattr(wanted, field), getattr(answer, field)
-      is_close = math.isclose(
-        of_model, of_file, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
-      )
+      values = getattr(wanted, field), getattr(answer, field)
+      is_close = math.isclose(*values, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
       if quantization == "none" and not is_close:
-        different.append(f"{name}: {field} {of_model}, the file {of_file}")
+        different.append("{}: {} {}, the file {}".format(name, field, *values))
         break
   num_equal = len(expected) - len(different)
   least = _LEAST_EQUAL[quantization]

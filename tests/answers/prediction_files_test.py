@@ -12,13 +12,10 @@ from hand_windows import OUTSIDE, hand_windows
 
 from bert_span import DecoderOptions, SpanDecoder, SquadExample
 from bert_span.answers import prediction_files as files_lib
-from bert_span.answers.decoding import predictions as predictions_lib
-from bert_span.answers.decoding.predictions import (
-  FoundSpan,
-  NBestEntry,
-  Prediction,
-)
-from bert_span.answers.prediction_files import ListedAnswer, write_predictions
+from bert_span.answers import predictions as predictions_lib
+from bert_span.answers.answer import Answer, Prediction
+from bert_span.answers.columns import SPAN_COLUMNS
+from bert_span.answers.prediction_files import write_predictions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 
@@ -41,7 +38,7 @@ def predictions():
   contexts = tf.constant(["Al \ufffdb saw.", ""])
   outputs = SpanDecoder(_OPTIONS)(contexts, windows, start, end)
   outputs["question_truncated"] = tf.constant([False, False])
-  return predictions_lib.predictions_of(_EXAMPLES, outputs)
+  return predictions_lib.predictions_of(SPAN_COLUMNS, _EXAMPLES, outputs)
 
 
 def _read(folder):
@@ -70,8 +67,8 @@ def test_files_have_the_original_s_format(tmp_path, predictions):
   assert list(second.values())[2:] == [2.0, 5.0, 0, 5]
   assert list(null.values())[0::4] == ["", None]
   read_again = files_lib.read_n_best(tmp_path / _SPAN_FILES[0])
-  assert read_again["z"][0] == ListedAnswer("\ud800b", probability, 3, 5)
-  assert read_again["a"] == (ListedAnswer("", 1.0),)
+  assert read_again["z"][0] == Answer("\ud800b", 3, 5, None, probability)
+  assert read_again["a"] == (Answer("", None, None, None, 1.0),)
 
 
 @pytest.mark.parametrize(
@@ -119,13 +116,14 @@ def test_files_of_an_earlier_run_do_not_stay(tmp_path, predictions, capsys):
   assert str(tmp_path / "null_odds.json") in capsys.readouterr().err
   # Those of a B/I/O head hold the best span, and all spans.
   al, best = (
-    FoundSpan("Al", 0, 2, 0.5, 0.25),
-    FoundSpan("\ud800b", 3, 5, 0.75, 0.5),
+    Answer("Al", 0, 2, 0.5, 0.25, -1.5),
+    Answer("\ud800b", 3, 5, 0.75, 0.5, -1.5),
   )
-  found = Prediction("z", *best, -1.5, (best, al), (al, best))
-  nothing = Prediction("a", "", 0, 0, 0.0, 1.0, 1e6, (), ())
+  found = Prediction("z", best, (best, al), (al, best))
+  nothing = Prediction("a", Answer("", 0, 0, 0.0, 1.0, 1e6), (), ())
   write_predictions(tmp_path, BioExtractor, [found, nothing], True)
-  spans = [al._asdict(), best._asdict()]
+  names = ("text", "char_start", "char_end", "score", "probability")
+  spans = [{name: getattr(span, name) for name in names} for span in (al, best)]
   assert _read(tmp_path) == {
     "notes.json": {},
     "predictions.json": {"z": "\ud800b", "a": ""},
@@ -135,12 +133,12 @@ def test_files_of_an_earlier_run_do_not_stay(tmp_path, predictions, capsys):
 
 
 def test_run_squad_s_answer_to_a_question_without_a_span():
-  span = NBestEntry("mill", 4, 8, 1.0, 2.0, 3.0, 0.9)
-  null = NBestEntry("", 0, 0, 0.0, 0.0, 0.0, 0.1)
-  found = Prediction("a", "mill", 4, 8, 3.0, 0.9, -1.0, (span, null), ())
-  none = Prediction("b", "", 0, 0, 0.0, 0.1, -1.0, (null,), ())
-  empty = (null._replace(text="empty"),)
-  empty = dataclasses.replace(none, text="empty", n_best=empty)
+  span = Answer("mill", 4, 8, 3.0, 0.9, -1.0)
+  null = Answer("", 0, 0, 0.0, 0.1, -1.0)
+  found = Prediction("a", span, (span, null), (span,))
+  none = Prediction("b", null, (null,), ())
+  empty = dataclasses.replace(null, text="empty")
+  empty = Prediction("b", empty, (empty,), ())
   convert = predictions_lib.as_original_without_span
   assert convert([found, none], False) == [found, empty]
   # Version 2 ends where the original does.
@@ -152,6 +150,10 @@ def test_run_squad_s_answer_to_a_question_without_a_span():
 # Sums of float32 may exceed 1 by a rounding; the original has no offsets.
 _PLAIN = {"text": "été", "probability": 1 + 1e-9, "start_logit": 0.5}
 _PLACED = {**_PLAIN, "char_start": 3, "char_end": 6}
+
+
+def _listed(text, start=None, end=None):
+  return Answer(text, start, end, None, 1.0)
 
 
 def _read_value(folder, name, value):
@@ -168,7 +170,7 @@ def _read_value(folder, name, value):
     ("na_probs", {"a": 1, "b": -2.5}, {"a": 1, "b": -2.5}),
     (
       *("n_best", {"b": [_PLAIN, _PLACED]}),
-      {"b": (ListedAnswer("été", 1.0), ListedAnswer("été", 1.0, 3, 6))},
+      {"b": (_listed("été"), _listed("été", 3, 6))},
     ),
     (
       "span_predictions",

@@ -5,11 +5,8 @@ import json
 
 import pytest
 
-from bert_span.answers.decoding.predictions import (
-  FoundSpan,
-  NBestEntry,
-  Prediction,
-)
+from bert_span.answers.answer import Answer, Prediction
+from bert_span.answers.columns import SPAN_COLUMNS
 from bert_span.beam.question_files import (
   BadRecord,
   LocatedQuestion,
@@ -20,7 +17,6 @@ from bert_span.beam.shards import (
   folder_sha256,
   start_or_continue,
 )
-from bert_span.extractors.columns import SPAN_COLUMNS
 from bert_span.squad.example import SquadExample
 
 _LOCATION = RecordLocation("a.jsonl", 3)
@@ -67,25 +63,19 @@ def test_a_shard_is_done_once_its_answers_exist(tmp_path):
   assert not letters.exists()
 
 
-# "\ud800" is a lone surrogate, as a JSON escape can hold: U+FFFD for ops.
-_FOUND = Prediction(
-  *("z", "\ufffdb", 3, 5, 9.0, 0.75, -6.0),
-  n_best=(NBestEntry("\ufffdb", 3, 5, 4.0, 5.0, 9.0, 0.75),),
-  spans=(FoundSpan("\ufffdb", 3, 5, 9.0, 0.75),),
-)
-_NOTHING = Prediction(
-  *("a", "", 0, 0, 0.0, 1.0, 1e6),
-  n_best=(NBestEntry("", 0, 0, 0.0, 0.0, 0.0, 1.0),),
-  spans=(),
-)
+# "\ud800" is a lone surrogate, as a JSON escape can hold.
+_ANSWER = Answer("\ud800b", 3, 5, 9.0, 0.75, -6.0)
+_FOUND = Prediction("z", _ANSWER, (_ANSWER,), (_ANSWER,))
+_NO_ANSWER = Answer("", 0, 0, 0.0, 1.0, 1e6)
+_NOTHING = Prediction("a", _NO_ANSWER, (_NO_ANSWER,), ())
 
 
 def test_rows_are_lines_or_columns_whatever_they_hold(tmp_path):
-  row = SPAN_COLUMNS.answer_row(SquadExample("z", "", "Al \ud800b."), _FOUND)
+  row = SPAN_COLUMNS.answer_row(_FOUND)
   place = {"char_start": 3, "char_end": 5, "score": 9.0, "probability": 0.75}
   place |= {"null_odds": -6.0, "question_truncated": False}
   assert row == {"id": "z", "answer": "\ud800b", **place}
-  nothing = SPAN_COLUMNS.answer_row(SquadExample("a", "", ""), _NOTHING, 2)
+  nothing = SPAN_COLUMNS.answer_row(_NOTHING, 2)
   assert list(nothing.values())[1:4] == ["", None, None]
   (entry,) = nothing["n_best"]
   assert (entry["text"], entry["char_start"]) == ("", None)

@@ -18,17 +18,26 @@ from bert_span.client import (
   retries,
 )
 from bert_span.client.endpoint import Credentials
+from bert_span.client.served_answer import ServedAnswer
 from bert_span.client.span_client import SpanClient
+
+
+def _served(text, place, in_bytes, score, probability):
+  """The `ServedAnswer` in a row of the server."""
+  start, end = in_bytes
+  return ServedAnswer(
+    *(text, *place, score, probability, -3.5), byte_start=start, byte_end=end
+  )
 
 
 def test_a_question_is_answered_with_offsets_and_n_best(server):
   client = client_of(server)
   answer = client.answer("Who came?", "Ada came.")
-  first, none = ("Ada", 0, 3, 0, 3, 7.5, 0.75, True), ("", 0, 0, 0, 0, -1.5)
-  n_best = (first, (*none, 0.25, False))
-  # None: an export that does not say yet whether the question was cut.
-  assert answer == (*first, -3.5, n_best, (first,), None)
-  assert client.answer(["Who came?"], ["Ada came."], 2) == [list(n_best)]
+  first = _served("Ada", (0, 3), (0, 3), 7.5, 0.75)
+  assert answer == first
+  assert answer.is_answerable
+  n_best = [first, _served("", (0, 0), (0, 0), -1.5, 0.25)]
+  assert client.answer(["Who came?"], ["Ada came."], 2) == [n_best]
   assert client.answers("Who came?", "Ada came.") == [first]
   assert client.answers(["Who?"], [" "]) == [[]]
   path, headers, body = server.requests[0]
@@ -46,14 +55,15 @@ def test_a_bio_model_gives_a_list_of_spans(server):
     context, spans if context else []
   )
   client = client_of(server)
-  first = ("Ada", 2, 5, 3, 6, 2.5, 0.25, True)
-  second = ("Bea", 16, 19, 17, 20, 5.0, 0.5, True)
+  first = _served("Ada", (2, 5), (3, 6), 2.5, 0.25)
+  second = _served("Bea", (16, 19), (17, 20), 5.0, 0.5)
   answers = client.answers(["Who came?"] * 2, [context, ""])
   assert answers == [[first, second], []]
-  answer = client.answer("Who came?", context)  # the best score
-  assert answer == (*second, -3.5, (second, first), (first, second), None)
+  assert client.answer("Who came?", context) == second  # the best score
+  assert client.answer("Who came?", context, n_best=9) == [second, first]
   answer = client.answer("Who?", "")
-  assert (answer.text, answer.is_answerable, answer.n_best) == ("", False, ())
+  assert (answer.text, answer.is_answerable) == ("", False)
+  assert client.answer("Who?", "", n_best=9) == []
 
 
 def test_a_question_whose_end_was_not_read_is_known(server):
@@ -281,6 +291,9 @@ def _reply(context, **changes):
     (_reply("a", probability=float("nan")), "probability is nan"),
     (_reply("a", n_best_probability=[2] * 8), "n_best_probability is 2"),
     (_reply("a", is_answerable="no"), "is_answerable is 'no'"),
+    (_reply("a", is_answerable=False), "is_answerable is wrong for 'a'"),
+    (_reply("a", n_best_is_answerable=[False] * 8), "is_answerable .* 'a'"),
+    (_reply("a", n_best_count=2, n_best_is_answerable=[True] * 8), "''"),
   ],
 )
 def test_replies_of_something_else_are_explained(server, body, message):

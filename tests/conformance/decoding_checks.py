@@ -76,7 +76,7 @@ def compare_null_odds(goldens, configurations):
       golden = goldens.read(f"{run.prefix}_null_odds.json.gz")
       for qas_id, odds in golden.items():
         _, ours = predictions[qas_id]
-        comparison.add_numbers(ours.null_odds, odds, qas_id)
+        comparison.add_numbers(ours.answer.null_odds, odds, qas_id)
       yield comparison
 
 
@@ -190,9 +190,10 @@ def _compare_answers(run):
   predictions, answers = run.predictions, run.goldens.read(name)
   reasons, empty = collections.Counter(), []
   for qas_id, text in answers.items():
-    context, ours = predictions[qas_id]
+    context, prediction = predictions[qas_id]
+    ours = prediction.answer
     if text == _EMPTY and not ours.text:
-      comparison.add(_is_no_answer(ours), qas_id)
+      comparison.add(_is_no_answer(prediction), qas_id)
       empty.append(qas_id)
     elif one_blank(text) == one_blank(ours.text):
       comparison.add(True, qas_id)
@@ -226,7 +227,7 @@ def _compare_crashed(run):
   comparison = Comparison(f"Questions that crash the original {run.title}")
   for qas_id in run.crashed:
     _, ours = run.predictions[qas_id]
-    has_their_odds = ours.null_odds == NO_SPAN_NULL_ODDS
+    has_their_odds = ours.answer.null_odds == NO_SPAN_NULL_ODDS
     comparison.add(_is_no_answer(ours) and has_their_odds, qas_id)
   _add_quirk(comparison, run, _CRASH, run.crashed)
   return comparison

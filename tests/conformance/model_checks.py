@@ -246,8 +246,8 @@ def _compare_answers(goldens, plan, model):
   predictions = extractor.predictions(examples)
   for example, ours in zip(examples, predictions, strict=True):
     text = golden[ours.qas_id]
-    same = is_text_of(text, example.context, ours)
-    comparison.add(same, f"{ours.qas_id}: {text!r}, here {ours.text!r}")
+    same = is_text_of(text, example.context, ours.answer)
+    comparison.add(same, f"{ours.qas_id}: {text!r}, here {ours.answer.text!r}")
   return comparison
 
 

@@ -65,14 +65,20 @@ def _examples(count=5):
 
 
 def _rows(predictions):
-  return [(p.qas_id, p.text, p.char_start, p.char_end) for p in predictions]
+  return [(p.qas_id, *_place(p.answer)) for p in predictions]
+
+
+def _place(answer):
+  return answer.text, answer.char_start, answer.char_end
 
 
 def _check_equal(predictions, expected):
   """Checks texts and offsets, and scores up to the rounding of sums."""
   assert _rows(predictions) == _rows(expected)
-  scores = [p.score for p in expected]
-  assert [p.score for p in predictions] == pytest.approx(scores, abs=1e-4)
+  scores = [p.answer.score for p in expected]
+  assert [p.answer.score for p in predictions] == pytest.approx(
+    scores, abs=1e-4
+  )
 
 
 def _check_same_weights(extractor, expected):
@@ -146,7 +152,7 @@ def test_other_decoder_options_give_other_answers(copied):
     extractor.decode(logits)
     extractor.decoder_options = DecoderOptions(max_answer_length=1)
     assert " " not in extractor.answer(QUESTION, CONTEXT).text
-    assert " " not in extractor.decode(logits)[0].text
+    assert " " not in extractor.decode(logits)[0].answer.text
   with pytest.raises(ValueError, match="decoder_options must be Decoder"):
     extractor.decoder_options = None
 
@@ -251,8 +257,8 @@ def test_several_questions_give_the_answers_of_each(extractor):
   contexts = [CONTEXT, _LONG, " \n\t", _UNICODE]
   single = [extractor.answer(QUESTION, context) for context in contexts]
   together = extractor.answer([QUESTION] * 4, contexts)
-  assert [a[:3] for a in together] == [a[:3] for a in single]
-  assert together[2][:3] == ("", 0, 0)
+  assert list(map(_place, together)) == list(map(_place, single))
+  assert _place(together[2]) == ("", 0, 0)
   assert extractor.answers(QUESTION, "") == []
   assert extractor.answers(QUESTION, CONTEXT) == single[:1]
   scores = [a.score for a in single]

@@ -67,7 +67,7 @@ def test_scores_are_the_official_ones(kind, version_2, names):
     scores = _development(squad_file).scores(extractor, interruptible)
     predictions = list(extractor.predictions(squad_file.examples))
   assert len(passed) == len(predictions)
-  texts = {p.qas_id: p.text for p in predictions}
+  texts = {p.qas_id: p.answer.text for p in predictions}
   evaluate = evaluate_squad2 if version_2 else evaluate_squad1
   official = evaluate(squad_file.examples, texts)
   if kind is BioExtractor:  # It is scored by its spans too.

@@ -118,7 +118,7 @@ def test_a_student_learns_what_its_teacher_says_also_if_it_was_stopped(
 
   def answers_of(extractor):
     with eagerly():
-      return [p.text for p in extractor.predictions(questions)]
+      return [p.answer.text for p in extractor.predictions(questions)]
 
   expected = answers_of(teachers["it"])
   student = tiny_extractor(seed=7)

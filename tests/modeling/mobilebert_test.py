@@ -79,6 +79,7 @@ def test_answers_do_not_depend_on_the_padding(tmp_path, dynamic_length):
   extractor.export(path, "litert", dynamic_length=dynamic_length)
   by_file = TFLiteSpanExtractor(path).predictions(examples)
   for wanted, *found in zip(expected, alone, by_file, strict=True):
-    for each in found:
+    wanted = wanted.answer
+    for each in (prediction.answer for prediction in found):
       assert (each.text, each.char_start) == (wanted.text, wanted.char_start)
       assert each.score == pytest.approx(wanted.score, rel=1e-4)

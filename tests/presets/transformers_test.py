@@ -192,11 +192,12 @@ def test_answers_are_those_of_the_documented_post_processing(folder, name):
     places = [place for _, *place, each in spans if each > score - 1e-4]
     if null_odds > options.null_score_diff_threshold:
       places, score = [[0, 0]], null_odds + score
-    place = [prediction.char_start, prediction.char_end]
+    answer = prediction.answer
+    place = [answer.char_start, answer.char_end]
     assert place in places, index
     num_ties += place != places[0]
-    assert prediction.score == pytest.approx(score, abs=1e-3)
-    assert prediction.null_odds == pytest.approx(null_odds, abs=1e-3)
-    num_answered += bool(prediction.text)
+    assert answer.score == pytest.approx(score, abs=1e-3)
+    assert answer.null_odds == pytest.approx(null_odds, abs=1e-3)
+    num_answered += bool(answer.text)
   assert num_answered > 10
   assert num_ties <= 10 * (name == "deberta-v2")

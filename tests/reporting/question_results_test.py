@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_span.answers.prediction_files import ListedAnswer
+from bert_span.answers.answer import Answer
 from bert_span.reporting import question_results as results_lib
 from bert_span.reporting.question_results import QuestionResult, group_scores
 from bert_span.reporting.score_table import text_table
@@ -17,6 +17,10 @@ def _example(qas_id, *golds):
   return SquadExample(qas_id, "Who?", _CONTEXT, answers, not golds)
 
 
+def _entry(text, probability, start=None, end=None):
+  return Answer(text, start, end, None, probability)
+
+
 def _results(n_best, predictions, *examples):
   file = SquadFile("dev.json", examples, False)
   return results_lib.question_results(file, n_best, predictions)
@@ -24,7 +28,7 @@ def _results(n_best, predictions, *examples):
 
 def test_a_result_has_the_probability_and_the_place_of_the_prediction():
   entries = ("Ada", 0.6, 21, 24), ("Bea met", 0.4, 13, 20)
-  n_best = {"q": tuple(ListedAnswer(*entry) for entry in entries)}
+  n_best = {"q": tuple(_entry(*entry) for entry in entries)}
   example = _example("q", "Bea", "Bea met Ada")
   (result,) = _results(n_best, {"q": "Bea met"}, example)
   # "bea met" and "bea met ada": precision 1, recall 2/3.
@@ -35,8 +39,8 @@ def test_a_result_has_the_probability_and_the_place_of_the_prediction():
 
 def test_without_offsets_the_place_is_the_first_one_of_the_text():
   n_best = {
-    "a": (ListedAnswer("Bea", 0.6), ListedAnswer("Ada", 0.4, 0, 3)),
-    "b": (ListedAnswer("Eve", 1.0),),
+    "a": (_entry("Bea", 0.6), _entry("Ada", 0.4, 0, 3)),
+    "b": (_entry("Eve", 1.0),),
   }
   texts = {"a": "Bea", "b": "Eve"}
   results = _results(n_best, texts, _example("a", "Bea"), _example("b", "Ada"))
@@ -51,7 +55,7 @@ def test_files_that_do_not_fit_are_refused():
     (("Ada", 1.0, 0, 3), "Bea", "'q'"),  # of another run
     (("Ada", 1.0, 8, 11), "Ada", r"'q': .*'Ada'.* 8 to 11"),  # passage
   ):
-    n_best = {"q": (ListedAnswer(*entry),)}
+    n_best = {"q": (_entry(*entry),)}
     with pytest.raises(ValueError, match=named):
       _results(n_best, {"q": prediction}, _example("q", "Ada"))
 

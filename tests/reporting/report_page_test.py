@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from bert_span.answers.prediction_files import ListedAnswer
+from bert_span.answers.answer import Answer
 from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
 from bert_span.reporting.question_results import QuestionResult
 from bert_span.squad.example import AnswerSpan, SquadExample
@@ -28,12 +28,16 @@ def _quick_plots(monkeypatch):
   monkeypatch.setattr(calibration_plots, "png_bytes", lambda _: b"\x89PNG")
 
 
+def _entry(text, probability):
+  return Answer(text, None, None, None, probability)
+
+
 def _result(
   golds=("Bea",), prediction="Ada", probability=0.75, question="Whom?"
 ):
   answers = tuple(AnswerSpan(text, _CONTEXT.find(text)) for text in golds)
   example = SquadExample("q1", question, _CONTEXT, answers, not golds, "People")
-  n_best = (ListedAnswer(prediction, 0.75), ListedAnswer("Cleo", 0.25))
+  n_best = (_entry(prediction, 0.75), _entry("Cleo", 0.25))
   span = (0, len(prediction)) if prediction else None
   exact = int(prediction in golds or (not golds and not prediction))
   scores = exact, 0.4, probability
@@ -212,7 +216,7 @@ def test_no_text_is_html():
   texts["qas_id"] = texts["question"]
   answers = (AnswerSpan(context, 0),)
   example = SquadExample(**texts, context=context, answers=answers)
-  n_best = tuple(ListedAnswer(f"{i}{context}", 0.1) for i in range(99))
+  n_best = tuple(_entry(f"{i}{context}", 0.1) for i in range(99))
   span = (0, len(context))
   page = _page(
     QuestionResult(example, context, 0, 0.0, 0.5, span, n_best),

@@ -85,13 +85,13 @@ def test_a_question_that_is_cut_is_marked_and_an_empty_passage_reads_none(kind):
   columns, predictions = _check_equal(server, extractor, questions, contexts)
   answers = extractor.answer(questions, contexts)
   assert columns["question_truncated"].tolist() == [False, True, False]
-  for found in (predictions, answers):
+  for found in ([p.answer for p in predictions], answers):
     is_cut = [each.question_truncated for each in found]
     assert is_cut == [False, True, False]
   (windows,) = extractor.window_logits(
     list(map(SquadExample, "abc", questions, contexts))
   )
-  decoded = [p.question_truncated for p in extractor.decode(windows)]
+  decoded = [p.answer.question_truncated for p in extractor.decode(windows)]
   assert decoded == [False, True, False]
 
 

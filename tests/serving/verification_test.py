@@ -32,17 +32,19 @@ def _predictions(kind):
 def _wrong(first, kind):
   """Changes of a prediction, each of which makes its row wrong."""
   if kind == SpanExtractor:
-    return [
-      {"text": first.text + "s"},
-      {"char_end": first.char_end + 1},
+    answer = first.answer
+    changes = (
+      {"text": answer.text + "s"},
+      {"char_end": answer.char_end + 1},
       {"score": math.nan},
-      {"null_odds": first.null_odds - 0.01},
-      {"n_best": first.n_best[:-1]},
-    ]
+      {"null_odds": answer.null_odds - 0.01},
+    )
+    answers = [dataclasses.replace(answer, **change) for change in changes]
+    return [*({"answer": a} for a in answers), {"n_best": first.n_best[:-1]}]
   span, *others = first.spans
   assert others
   wrong = {"text": "x", "char_end": 99, "score": 99.0, "probability": math.nan}
-  changed = [span._replace(**{name: value}) for name, value in wrong.items()]
+  changed = [dataclasses.replace(span, **{n: x}) for n, x in wrong.items()]
   lists = [(), first.spans[:-1], (*others, span)]
   lists += [(x, *others) for x in changed]
   return [{"spans": spans} for spans in lists]

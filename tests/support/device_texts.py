@@ -80,9 +80,10 @@ def assert_equal(given, wanted, *place):
 
 def assert_answer(given, wanted):
   """Compares an answer, with keys like the fields, with a `Prediction`."""
-  _assert_fields(given, wanted, wanted.qas_id, "null_odds")
-  assert given["is_answerable"] == bool(wanted.char_end)
-  assert given["question_truncated"] == wanted.question_truncated
+  answer = wanted.answer
+  _assert_fields(given, answer, wanted.qas_id, "null_odds")
+  assert given["is_answerable"] == bool(answer.char_end)
+  assert given["question_truncated"] == answer.question_truncated
   for entry, other in zip(given["n_best"], wanted.n_best, strict=True):
     _assert_fields(entry, other, wanted.qas_id, "start_logit", "end_logit")
 

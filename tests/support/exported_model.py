@@ -9,7 +9,7 @@ from tiny_extractor import new_folder, tiny_extractor
 
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.client.predict_api import rows_of_columns
-from bert_span.client.served_answer import answer_of_row
+from bert_span.client.served_answer import prediction_of_row
 from bert_span.serving import fresh_process, verification
 from bert_span.serving.export import sample_examples
 from bert_span.serving.signatures import ServedModel, write_saved_model
@@ -64,12 +64,11 @@ def check_columns(columns, extractor, questions, contexts, tolerance=1e-4):
   for row, prediction, context in zip(rows, predictions, contexts, strict=True):
     expected = extractor.columns.expected_row(prediction)
     assert verification._compared(expected, row, tolerance)[0] == []
-    answer = answer_of_row(row, context)  # texts are at their characters
-    for span in (answer, *answer.n_best):
+    served = prediction_of_row(row, context)  # texts are at their characters
+    for span in (served.answer, *served.n_best):
       in_bytes = context.encode()[span.byte_start : span.byte_end]
       assert in_bytes.decode() == span.text
-      assert span.is_answerable == bool(span.text)
     for values in row.values():
       if isinstance(values, list):
-        assert not any(values[len(answer.n_best) :])  # padding
+        assert not any(values[len(served.n_best) :])  # padding
   return predictions

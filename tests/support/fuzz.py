@@ -288,16 +288,18 @@ class Fuzz:
     if rng.random() < 0.1:
       headers["Content-Length"] = rng.choice(("0", "-1", "x", "10", "1e9"))
       headers["Connection"] = "close"
-    self._server.script = [(status, headers, content)]
+    self._server.script = [(status, headers, content)] * 3
     options = RetryOptions(timeout=2, deadline=2, max_attempts=1)
     try:
       with SpanClient(self._server.address, retry_options=options) as client:
-        answer = client.answer(QUESTION, CONTEXT)
+        spans = [client.answer(QUESTION, CONTEXT)]
+        spans += client.answer(QUESTION, CONTEXT, n_best=8)
+        spans += client.answers(QUESTION, CONTEXT)
     except ServingError as error:
       assert str(error).isprintable()
       assert len(str(error)) < _MAX_MESSAGE
       return False
-    for span in (answer, *answer.n_best, *answer.spans):
+    for span in spans:
       assert span.text == CONTEXT[span.char_start : span.char_end]
       assert 0 <= span.probability <= 1.001
     return True

@@ -7,16 +7,21 @@ import re
 import threading
 import time
 
+from bert_span.answers.columns import BIO_COLUMNS, SPAN_COLUMNS
 from bert_span.client import RetryOptions, SpanClient
-from bert_span.client.served_answer import ServedSpan
 
 # Versions 1 and 2 of one model are served.
 _PATH = re.compile(
   r"/v1/models/bert_span(/versions/[12]|/labels/(stable|canary))?:predict"
 )
 _N_BEST = 8  # columns of n-best outputs
-_BEST = ("answer", *ServedSpan._fields[1:])
-_NO_ANSWER = ServedSpan("", 0, 0, 0, 0, 0.0, 0.0, False)
+_NO_ANSWER = {
+  **dict.fromkeys(("char_start", "char_end", "byte_start", "byte_end"), 0),
+  "text": "",
+  "score": 0.0,
+  "probability": 0.0,
+  "is_answerable": False,
+}
 
 
 def output_row(context, spans, null_odds=-3.5, is_answerable=True):
@@ -25,39 +30,44 @@ def output_row(context, spans, null_odds=-3.5, is_answerable=True):
   `spans` are up to eight (text, probability), best first; "" is "no answer".
   """
   entries = [_entry(context, *span) for span in spans]
-  best = next(x for x in entries if x.is_answerable == is_answerable)
-  return _row("n_best", _BEST, best, entries, null_odds)
+  best = next(x for x in entries if x["is_answerable"] == is_answerable)
+  return _row(SPAN_COLUMNS, best, entries, null_odds)
 
 
 def span_row(context, spans, null_odds=-3.5):
   """As `output_row` of a bio head; spans in order of position."""
   entries = [_entry(context, *span) for span in spans]
-  best = max(entries, key=lambda entry: entry.score, default=_NO_ANSWER)
-  return _row("span", ServedSpan._fields[:-1], best, entries, null_odds)
+  best = max(entries, key=lambda entry: entry["score"], default=_NO_ANSWER)
+  return _row(BIO_COLUMNS, best, entries, null_odds)
 
 
-def _row(prefix, fields, best, entries, null_odds):
-  """Columns of the best entry, and of all, padded; fields may lack the last."""
-  names = [f"{prefix}_{field}" for field in fields]
+def _row(table, best, entries, null_odds):
+  """Columns of the best entry, and of all, padded."""
+  best = {**best, "null_odds": null_odds, "question_truncated": False}
   padded = entries + [_NO_ANSWER] * (_N_BEST - len(entries))
-  lists = map(list, zip(*padded, strict=True))
-  return {
-    **dict(zip(_BEST, best, strict=True)),
-    **dict(zip(names, lists, strict=False)),
-    "null_odds": null_odds,
-    f"{prefix}_count": len(entries),
-  }
+  row = {column.name: best[column.field] for column in table.question}
+  row[table.count.name] = len(entries)
+  for column in table.served:
+    if column in table.entry:
+      row[column.name] = [entry[column.field] for entry in padded]
+  return row
 
 
 def _entry(context, text, probability):
   if not text:
-    return _NO_ANSWER._replace(score=-1.5, probability=probability)
+    return {**_NO_ANSWER, "score": -1.5, "probability": probability}
   start = context.index(text)
-  place = start, start + len(text)
-  in_bytes = (len(context[:position].encode()) for position in place)
-  return ServedSpan(
-    text, *place, *in_bytes, 10.0 * probability, probability, True
-  )
+  end = start + len(text)
+  return {
+    "text": text,
+    "char_start": start,
+    "char_end": end,
+    "byte_start": len(context[:start].encode()),
+    "byte_end": len(context[:end].encode()),
+    "score": 10.0 * probability,
+    "probability": probability,
+    "is_answerable": True,
+  }
 
 
 def first_word(question, context):

@@ -98,22 +98,23 @@ def _task_library_answers(path, examples, folder):
 
 def _cause(context, our, text, score):
   """Why the library's best answer, text or "", is not our `Prediction`."""
-  if text == our.text:
+  answer = our.answer
+  if text == answer.text:
     return "the same answer"
   words = text.split()
-  if words == _widened(context, our):
+  if words == _widened(context, answer):
     return "the library gives whole words between blanks"
   ours = [e for e in our.n_best if words == _widened(context, e)]
   # Several of our spans may be the same whole words; the best one is theirs.
   # Its score is another one, or so near to our answer's that either may win.
   if ours and (
     abs(ours[0].score - score) > _TOLERANCE
-    or abs(ours[0].score - our.score) <= _TOLERANCE
+    or abs(ours[0].score - answer.score) <= _TOLERANCE
   ):
     return "the library's runtime rounds otherwise"
-  if not text or our.score > score + _TOLERANCE:
+  if not text or answer.score > score + _TOLERANCE:
     return "the library tries 5 starts and 5 ends, here 20"
-  if score > our.score + _TOLERANCE:
+  if score > answer.score + _TOLERANCE:
     return "the library takes answers of up to 32 WordPieces, here 30"
   return _UNKNOWN
 

@@ -49,8 +49,8 @@ def test_a_vector_holds_every_step(tmp_path, model):
   predictions = opened_tflite(**model).predictions(_EXAMPLES)
   for vector, prediction in zip(content["vectors"], predictions, strict=True):
     answer = vector["answer"]
-    assert answer["text"] == prediction.text
-    assert answer["score"] == pytest.approx(prediction.score, abs=1e-5)
+    assert answer["text"] == prediction.answer.text
+    assert answer["score"] == pytest.approx(prediction.answer.score, abs=1e-5)
     entries = "spans" if "kind" in model else "n_best"
     texts = [entry.text for entry in getattr(prediction, entries)]
     assert [entry["text"] for entry in answer[entries]] == texts

@@ -57,7 +57,8 @@ def test_a_runtime_gives_logits_and_spans_of_tf_lite(
     monkeypatch.setattr(extractor.runner, "signature", run)
     (batch,) = extractor.window_logits(_EXAMPLES)
     batches.append(batch)
-    spans.append([(p.char_start, p.char_end) for p in extractor.decode(batch)])
+    answers = [prediction.answer for prediction in extractor.decode(batch)]
+    spans.append([(a.char_start, a.char_end) for a in answers])
   expected, given = (batch.logits for batch in batches)
   assert set(given) == {"start_logits", "end_logits"}
   for name, values in expected.items():

@@ -72,8 +72,9 @@ class SpanDecoder(AnswerDecoder):
       Per entry, best first, [examples, n_best_size], or one more with
       version_2_with_negative: n_best_answer (string), n_best_char_start,
       n_best_char_end (int32), n_best_start_logit, n_best_end_logit (float32),
-      n_best_score, n_best_probability (float64). The null entry has text "" and
-      characters 0, 0; padding is "" and zeros.
+      n_best_score, n_best_probability (float64), n_best_is_answerable (bool).
+      The null entry has text "" and characters 0, 0, and is not answerable;
+      padding is "", zeros and False.
     """
     return self.answers(contexts, self.read(windows, start_logits, end_logits))
 
@@ -205,6 +206,7 @@ def answer_columns(spans, null, example_index, log_sums, options):
     "n_best_end_logit": entries.end_logit,
     "n_best_score": entries.score,
     "n_best_probability": n_best_probability,
+    "n_best_is_answerable": entries.char_end > entries.char_start,
     "n_best_count": entries.count,
   }
 

@@ -134,7 +134,7 @@ def fitted_options(
     p.qas_id: next((e.text for e in p.n_best if e.text), "")
     for p in scored.predictions
   }
-  null_odds = {p.qas_id: p.null_odds for p in scored.predictions}
+  null_odds = {p.qas_id: p.answer.null_odds for p in scored.predictions}
   threshold = options.null_score_diff_threshold
   if target_precision is not None:
     threshold = precision_threshold(
@@ -173,11 +173,11 @@ def calibration_figures(scored, squad_file, options):
   decoded = {"before": scored.predictions, "after": scored.decode(options)}
   figures = {}
   for stage, predictions in decoded.items():
-    confidence = np.array([p.probability for p in predictions])
+    confidence = np.array([p.answer.probability for p in predictions])
     correct = _correct_answers(scored.examples, predictions)
     by_width = reliability.equal_width_bins(confidence, correct)
     by_mass = reliability.equal_mass_bins(confidence, correct)
-    texts = {p.qas_id: p.text for p in predictions}
+    texts = {p.qas_id: p.answer.text for p in predictions}
     figures[stage] = {
       **squad_scores.official_scores(squad_file, texts),
       "num_answered": sum(map(bool, texts.values())),
@@ -194,7 +194,7 @@ def _correct_answers(examples, predictions):
   """1 for exact matches, else 0: float64 [questions]."""
   score = functools.partial(squad_scores.question_scores, version_2=True)
   pairs = zip(examples, predictions, strict=True)
-  return np.array([score(e, p.text)[0] for e, p in pairs], np.float64)
+  return np.array([score(e, p.answer.text)[0] for e, p in pairs], np.float64)
 
 
 def fit_probabilities(confidence_at, correct, temperature=1.0):
@@ -296,7 +296,7 @@ def answer_confidence(batches, predictions, options):
 
   _, logits = partitions(1.0)  # of "no answer"
   for i, prediction in enumerate(predictions):
-    if prediction.text:
+    if prediction.answer.is_answerable:
       best = next(e for e in prediction.n_best if e.char_end > e.char_start)
       logits[i] = best.start_logit + best.end_logit
   return confidence_at

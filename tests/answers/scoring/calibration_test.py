@@ -99,7 +99,9 @@ def test_confidence_is_the_probability_of_a_decoder_with_the_temperature(
     return [p for batch in batches for p in decode(batch)]
 
   confidence = calibration.answer_confidence(batches, predictions(), options)
-  expected = [p.probability for p in predictions(temperature=temperature)]
+  expected = [
+    p.answer.probability for p in predictions(temperature=temperature)
+  ]
   np.testing.assert_allclose(confidence(temperature), expected, rtol=1e-9)
   assert confidence(1.0)[2] == 1  # An empty passage: no answer.
 
