@@ -64,6 +64,7 @@ _REFUSED = {
   "lint_squad": [
     ("", "Give the one FILE to check"),
     ("none.json", "No such file or directory: 'none.json'"),
+    ("ram://none.json", "No such file or directory: 'ram://none.json'"),
     ("a.json --preset=p --do_lower_case", "--do_lower_case"),
     ("a.json --output_file=b.json", "--fix"),
   ],
@@ -75,6 +76,10 @@ _REFUSED = {
   ],
   "decode --predict_file=p --output_dir=o --logits_file=,": [
     ("--model=m", "--logits_file")
+  ],
+  "evaluate --predict_file=p": [
+    ("--predictions_file=none://a.json", "none://a.json: TensorFlow has no"),
+    ("--predictions_file=ram://a.json", "directory: 'ram://a.json'"),
   ],
   "report --predict_file=a": [("", "--nbest_file")],
   "report --predict_file=a --nbest_file=b": [

@@ -276,11 +276,14 @@ def _blocks(path):
       missing = errno.ENOENT
       raise FileNotFoundError(missing, os.strerror(missing), path) from error
     if isinstance(error, tf.errors.UnimplementedError):
+      scheme = os.fspath(path).partition("://")[0]
       raise ValueError(
-        f"{path}: TensorFlow has no file system for {path.split('://')[0]}://. "
-        "Copy the file to a local folder, and give its path there."
+        f"{path}: TensorFlow has no file system for {scheme}://. Copy the file "
+        "to a local folder, and give its path there."
       ) from error
-    raise OSError(f"{path}: cannot be read: {error.message}") from error
+    # A bucket's further lines repeat the path, or are the reply's.
+    reason = error.message.split("\n")[0]
+    raise OSError(f"{path}: cannot be read: {reason}") from error
 
 
 def _check_depth(value):
