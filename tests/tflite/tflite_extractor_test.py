@@ -29,6 +29,9 @@ from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 pytestmark = pytest.mark.large
 
+_PLACED = operator.attrgetter("text", "char_start", "char_end")
+_SCORES = operator.attrgetter("score", "probability", "null_odds")
+_IS_CUT = operator.attrgetter("question_truncated")
 _PASSAGES = [
   CONTEXT,
   # Many windows, and no two of the same words, whose logits would be equal.
@@ -66,12 +69,12 @@ def test_answers_are_those_of_the_model(file):
     is_cut = [found[0].question_truncated for found in given[-len(passages) :]]
     assert [i for i, cut in enumerate(is_cut) if cut] == [6]
   for wanted, answers in zip(expected, given, strict=True):
-    placed = operator.attrgetter("text", "char_start", "char_end")
-    assert list(map(placed, answers)) == list(map(placed, wanted))
+    for values in (_PLACED, _IS_CUT):
+      assert list(map(values, answers)) == list(map(values, wanted))
     for answer, expected_answer in zip(answers, wanted, strict=True):
       # Null odds of the B/I/O head are sums over a passage, some thousands.
-      wanted_scores = pytest.approx(expected_answer[3:], rel=1e-6, abs=1e-4)
-      assert answer[3:] == wanted_scores
+      wanted_scores = _SCORES(expected_answer)
+      assert _SCORES(answer) == pytest.approx(wanted_scores, rel=1e-6, abs=1e-4)
 
 
 def test_windows_as_long_as_vectors_are_wide_are_no_table(tmp_path):
