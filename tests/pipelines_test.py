@@ -39,7 +39,10 @@ def test_the_call_takes_what_transformers_took(qa):
   # A step of 8 tokens, as the tiny model's own windows have.
   expected = shared_extractor().answer(QUESTION, CONTEXT)
   words = qa(question=QUESTION, context=CONTEXT, align_to_words=False)
-  assert (words["start"], words["end"]) == expected[1:3]
+  assert (words["start"], words["end"]) == (
+    expected.char_start,
+    expected.char_end,
+  )
 
 
 def test_rows_of_every_form_are_answered(qa):

@@ -30,6 +30,10 @@ from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 pytestmark = pytest.mark.large
 
+_EQUAL = operator.attrgetter(
+  "text", "char_start", "char_end", "question_truncated"
+)
+_SCORES = operator.attrgetter("score", "probability", "null_odds")
 _PASSAGES = [
   CONTEXT,
   # Many windows, and no two of the same words, whose logits would be equal.
@@ -67,12 +71,11 @@ def test_answers_are_those_of_the_model(file):
     is_cut = [found[0].question_truncated for found in given[-len(passages) :]]
     assert [i for i, cut in enumerate(is_cut) if cut] == [6]
   for wanted, answers in zip(expected, given, strict=True):
-    placed = operator.attrgetter("text", "char_start", "char_end")
-    assert list(map(placed, answers)) == list(map(placed, wanted))
+    assert list(map(_EQUAL, answers)) == list(map(_EQUAL, wanted))
     for answer, expected_answer in zip(answers, wanted, strict=True):
       # Null odds of the B/I/O head are sums over a passage, some thousands.
-      wanted_scores = pytest.approx(expected_answer[3:], rel=1e-6, abs=1e-4)
-      assert answer[3:] == wanted_scores
+      wanted_scores = _SCORES(expected_answer)
+      assert _SCORES(answer) == pytest.approx(wanted_scores, rel=1e-6, abs=1e-4)
 
 
 def test_windows_as_long_as_vectors_are_wide_are_no_table(tmp_path):
