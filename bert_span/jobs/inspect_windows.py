@@ -23,10 +23,10 @@ def inspect_windows(
   output_file=None,
 ):
   """Writes the windows of a SQuAD file, labelled in training, as JSON lines."""
+  squad_file, version_2 = read_squad(input_file), version_2_with_negative
   preprocessor = preprocessor_class(
     load_vocabulary(vocab_file), do_lower_case, window_options
   )
-  squad_file, version_2 = read_squad(input_file), version_2_with_negative
   if is_training:
     examples = training_examples(
       squad_file, version_2, preprocessor.every_annotator
