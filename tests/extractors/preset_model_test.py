@@ -245,7 +245,7 @@ def test_only_a_step_resets_what_was_fitted(tmp_path):
   again = SpanExtractor(again.backbone, again.preprocessor, options)
   assert fine_tune(again, _EXAMPLES, _OPTIONS, tmp_path) == 0
   assert again.head_is_trained and again.decoder_options == DecoderOptions()
-  # Options that are fitted to the weights of now stay.
+  # Options that were fitted to the current weights stay.
   extractor.decoder_options = options
   assert _keras_file(extractor, tmp_path).decoder_options == options
 
