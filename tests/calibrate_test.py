@@ -132,7 +132,7 @@ def test_python_fits_what_the_program_fits(calibrated, tmp_path):
   assert half.null_score_diff_threshold < options.null_score_diff_threshold
   predictions = extractor.predictions(examples)
   pairs = zip(examples, predictions, strict=True)
-  answered = [bool(p.text) for e, p in pairs if e.answers]
+  answered = [bool(p.answer.text) for e, p in pairs if e.answers]
   assert 0.5 <= np.mean(answered) < 1
 
 
