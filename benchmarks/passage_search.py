@@ -44,8 +44,8 @@ _SCORES = {
 def main(argv):
   """Asks all questions and prints a table."""
   program.check_extra("search", "bm25s")
-  from bert_span.answers.scoring.squad_scores import question_scores
   from bert_span.extractors.span_extractor import SpanExtractor
+  from bert_span.scoring.squad_scores import question_scores
   from bert_span.search.passage_index import PassageIndex
   from bert_span.squad.reader import read_squad
   from bert_span.storage.files import find_files

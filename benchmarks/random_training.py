@@ -6,9 +6,9 @@ import tensorflow as tf
 
 from benchmarks.random_models import VOCABULARY_SIZE
 from bert_span.data.preprocessor import SpanPreprocessor
-from bert_span.fine_tuning.fine_tuner import window_loss_fn
 from bert_span.modeling.losses import SpanLoss
 from bert_span.pretraining.loss import pretraining_loss_fn
+from bert_span.training.fine_tuner import window_loss_fn
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import BertAdamW
 from bert_span.training.options import TrainOptions

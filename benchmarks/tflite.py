@@ -190,7 +190,7 @@ def _score(path, squad_file, expected):
 
 
 def _scores(squad_file, predictions):
-  from bert_span.answers.scoring.squad_scores import official_scores
+  from bert_span.scoring.squad_scores import official_scores
 
   scores = official_scores(
     squad_file, {p.qas_id: p.answer.text for p in predictions}

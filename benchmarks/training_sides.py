@@ -44,9 +44,9 @@ def tensorflow_update(side):
   import tensorflow as tf
 
   from bert_span.data.preprocessor import SpanPreprocessor
-  from bert_span.fine_tuning.fine_tuner import window_loss_fn
   from bert_span.modeling.encoder_modes import computing_in
   from bert_span.modeling.losses import SpanLoss
+  from bert_span.training.fine_tuner import window_loss_fn
   from bert_span.training.optimizer import BertAdamW
   from bert_span.training.options import TrainOptions
   from bert_span.training.step import TrainStep

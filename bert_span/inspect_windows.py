@@ -14,8 +14,8 @@ from absl import flags
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import define_flags, read_flags
-from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.text.options import WindowOptions
+from bert_span.training.fine_tuning_options import FineTuningOptions
 
 _INPUT_FILE = flags.DEFINE_string(
   "input_file", None, "SQuAD file (JSON, Parquet) whose windows are shown."

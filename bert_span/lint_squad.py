@@ -19,7 +19,7 @@ warning; else 0. With --fix, repaired findings do not count.
 from bert_span.cli import model_flags, program
 from bert_span.cli.option_flags import define_flags, read_flags
 from bert_span.jobs.options import LintOptions
-from bert_span.lint.options import LintSettings
+from bert_span.reporting.lint_options import LintSettings
 from bert_span.text.options import WindowOptions
 
 _FILES = define_flags(LintOptions)

@@ -19,10 +19,10 @@ from absl import flags
 from bert_span.answers.decoding.options import FITTED
 from bert_span.cli import model_flags, program, training_flags
 from bert_span.cli.option_flags import define_flags, read_flags
-from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.jobs.options import SquadRunOptions
 from bert_span.options.fields import INT32_MAX
 from bert_span.text.options import WindowOptions
+from bert_span.training.fine_tuning_options import FineTuningOptions
 
 _BEST_METRIC = flags.DEFINE_enum(
   "best_metric",

@@ -19,10 +19,10 @@ from tiny_extractor import (
 )
 
 from bert_span import AnswerSpan, BioExtractor, SpanExtractor, SquadExample
-from bert_span.answers.scoring import calibration
 from bert_span.jobs import ask, calibrate
 from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets.span_config import read_span_config
+from bert_span.scoring import calibration
 from bert_span.serving.signatures import ServedModel
 from bert_span.squad.reader import read_squad
 

@@ -8,7 +8,7 @@ from squad_content import spans, squad_content
 
 from bert_span.jobs.lint_squad import lint
 from bert_span.jobs.options import LintOptions
-from bert_span.lint.options import LintSettings
+from bert_span.reporting.lint_options import LintSettings
 from bert_span.text.options import WindowOptions
 
 _VOCABULARY = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nwho\nada\ncame\n?\n"

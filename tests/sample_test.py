@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from bert_span.lint.linter import lint_squad_file
+from bert_span.reporting.linter import lint_squad_file
 from bert_span.squad.findings import FindingKind
 
 

@@ -97,7 +97,7 @@ def _parts(kind):
 def _fine_tuned(train, sample, seed, rate, epochs, replay, layer_decay):
   """Returns the model after training with a setting."""
   from bert_span import SpanExtractor, fine_tune
-  from bert_span.fine_tuning.options import FineTuningOptions
+  from bert_span.training.fine_tuning_options import FineTuningOptions
 
   chance = random.Random(seed)
   sorts = [
@@ -125,7 +125,7 @@ def _fine_tuned(train, sample, seed, rate, epochs, replay, layer_decay):
 
 def _scores(extractor, examples):
   """Returns a row's figures, from 0 to 1."""
-  from bert_span.answers.scoring.squad_scores import question_scores
+  from bert_span.scoring.squad_scores import question_scores
 
   rows = []  # (is answerable, EM, F1, F1 without "no answer")
   for example, prediction in zip(

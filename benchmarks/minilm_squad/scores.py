@@ -159,7 +159,7 @@ def _row(pairs, threshold):
 
 def _score(example, text):
   """Returns (exact, F1, whether an answer is given), each from 0 to 1."""
-  from bert_span.answers.scoring.squad_scores import question_scores
+  from bert_span.scoring.squad_scores import question_scores
 
   return *question_scores(example, text, version_2=True), bool(text)
 

@@ -13,14 +13,14 @@ from bert_span.answers.prediction_files import (
   SPANS_FILE,
   read_span_predictions,
 )
-from bert_span.answers.scoring.annotator_agreement import AgreementReport
-from bert_span.answers.scoring.squad_scores import evaluate_multi_span
 from bert_span.data.bio_preprocessor import BioPreprocessor
 from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.heads import BioHead
 from bert_span.modeling.losses import BioLoss
 from bert_span.modeling.tags import NUM_TAGS
+from bert_span.scoring.annotator_agreement import AgreementReport
+from bert_span.scoring.squad_scores import evaluate_multi_span
 from bert_span.storage.atomic_file import json_text
 from bert_span.storage.files import read_json_object
 

@@ -12,11 +12,6 @@ from bert_span.answers import predictions as prediction_lib
 from bert_span.answers.answer_graph import AnswerGraph
 from bert_span.answers.columns import AnswerColumns
 from bert_span.answers.decoding.options import FITTED
-from bert_span.answers.scoring.calibration import (
-  check_calibration,
-  fitted_options,
-  score_questions,
-)
 from bert_span.answers.window_logits import WindowDecoder, WindowLogits
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.window_batches import (
@@ -34,6 +29,11 @@ from bert_span.modeling.encoder import (
 )
 from bert_span.modeling.heads import named_logits, watch_head
 from bert_span.modeling.keras_internals import sublayers
+from bert_span.scoring.calibration import (
+  check_calibration,
+  fitted_options,
+  score_questions,
+)
 from bert_span.storage.log import log_line
 
 

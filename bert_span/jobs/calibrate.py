@@ -6,17 +6,17 @@ import os
 import sys
 
 from bert_span.answers.decoding.options import FITTED
-from bert_span.answers.scoring.calibration import (
-  calibration_figures,
-  check_calibration,
-  fitted_options,
-  score_questions,
-)
 from bert_span.extractors.extractor import extractor_class
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.options.fields import options_from_json
 from bert_span.presets import span_config
 from bert_span.reporting.score_table import format_calibration
+from bert_span.scoring.calibration import (
+  calibration_figures,
+  check_calibration,
+  fitted_options,
+  score_questions,
+)
 from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import write_files
 

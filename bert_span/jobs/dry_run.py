@@ -10,10 +10,10 @@ import resource
 import numpy as np
 import tensorflow as tf
 
-from bert_span.fine_tuning.fine_tuner import batches_of, window_loss_fn
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.pretraining.loss import pretraining_loss_fn, with_batch_weights
 from bert_span.training.checkpoints import steps_made
+from bert_span.training.fine_tuner import batches_of, window_loss_fn
 from bert_span.training.optimizer import BertAdamW
 from bert_span.training.options import MULTI_WORKER, ONE_DEVICE, TPU
 from bert_span.training.step import TrainStep

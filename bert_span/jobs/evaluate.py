@@ -4,8 +4,8 @@ import json
 import sys
 
 from bert_span.answers import prediction_files
-from bert_span.answers.scoring import squad_scores
 from bert_span.reporting.score_table import format_bio_scores, format_scores
+from bert_span.scoring import squad_scores
 from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line

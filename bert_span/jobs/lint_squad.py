@@ -6,8 +6,8 @@ Without a vocabulary it does not load TensorFlow.
 import dataclasses
 import json
 
-from bert_span.lint import lint_report
-from bert_span.lint.linter import lint_squad_file, repair_squad_file
+from bert_span.reporting import lint_report
+from bert_span.reporting.linter import lint_squad_file, repair_squad_file
 from bert_span.squad.findings import ERROR, WARNING
 from bert_span.squad.rules import with_answer_to_learn
 from bert_span.storage.log import log_line
@@ -53,9 +53,9 @@ def lint(path, options, settings=None):
 def _check_windows(linted, settings):
   """Findings, figures and settings of the checks that need a vocabulary."""
   # Load TensorFlow: seconds, which a check without a vocabulary does not need.
-  from bert_span.lint.window_lint import lint_windows
   from bert_span.modeling.encoder import check_sequence_length
   from bert_span.presets.load_pretrained import load_pretrained
+  from bert_span.reporting.window_lint import lint_windows
   from bert_span.text.vocabulary import load_vocabulary
 
   options, lower_case = settings.window_options, settings.do_lower_case

@@ -3,11 +3,11 @@
 import numpy as np
 
 from bert_span.answers.prediction_files import read_n_best, read_predictions
-from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.data.window_batches import window_batches
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.reporting import report_page
 from bert_span.reporting.question_results import question_results
+from bert_span.scoring.squad_scores import official_scores
 from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import write_text_atomically
 

@@ -10,20 +10,17 @@ import tqdm
 
 from bert_span.answers import prediction_files
 from bert_span.answers.decoding.options import DecoderOptions
-from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.answers.window_logits import LogitsWriter
 from bert_span.data.preprocessor import cut_line
 from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.fine_tuning.development_set import DevelopmentSet
-from bert_span.fine_tuning.fine_tuner import train_on, training_set_of
-from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.jobs.dry_run import fine_tuning_lines
 from bert_span.jobs.options import RunOptions, SquadRunOptions
 from bert_span.presets.model_directory import read_heads
 from bert_span.presets.selection import selection_words
 from bert_span.presets.span_config import read_span_config
 from bert_span.reporting.score_table import format_bio_scores, format_scores
+from bert_span.scoring.squad_scores import official_scores
 from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.squad.tfds import read_file_or_tfds
 from bert_span.storage.atomic_file import write_json_atomically
@@ -32,6 +29,9 @@ from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
 from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.checkpoints import checkpoint_names
+from bert_span.training.development_set import DevelopmentSet
+from bert_span.training.fine_tuner import train_on, training_set_of
+from bert_span.training.fine_tuning_options import FineTuningOptions
 from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import ModelSelection
 from bert_span.training.strategy import (

@@ -7,8 +7,8 @@ import re
 from typing import NamedTuple
 
 from bert_span.answers.answer import Answer
-from bert_span.answers.scoring.squad_scores import question_scores
 from bert_span.options.messages import shortened
+from bert_span.scoring.squad_scores import question_scores
 from bert_span.squad.example import SquadExample
 
 _QUESTION_WORD = re.compile(

@@ -14,10 +14,10 @@ import markupsafe
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.scoring import reliability
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.reporting import calibration_plots, question_results
 from bert_span.reporting.passages import CONTROL, result_segments
+from bert_span.scoring import reliability
 from bert_span.storage.files import encodable
 
 _NO_ANSWER = "(no answer)"

@@ -5,8 +5,8 @@ import hashlib
 import os
 
 import bert_span
-from bert_span.answers.scoring.squad_scores import official_scores
 from bert_span.presets.span_config import span_config
+from bert_span.scoring.squad_scores import official_scores
 from bert_span.serving.assets_extra import package_versions, training_run
 from bert_span.serving.export import sample_examples
 from bert_span.storage import atomic_file

@@ -12,12 +12,12 @@ from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.data.labelled_windows import label_windows
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.fine_tuning.fine_tuner import window_loss_fn
 from bert_span.modeling.encoder import build_encoder, read_bert_config
 from bert_span.modeling.heads import SpanHead, assign_head
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.modeling.losses import SpanLoss
 from bert_span.presets import encoder_weights
+from bert_span.training.fine_tuner import window_loss_fn
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.optimizer import BertAdamW, is_decayed
 from bert_span.training.options import TrainOptions

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 
-from bert_span.answers.scoring import squad_scores
 from bert_span.data.answer_positions import NO_TOKEN
 from bert_span.data.window_batches import window_rows
+from bert_span.scoring import squad_scores
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN
 from tests.conformance.comparison import Comparison

@@ -30,14 +30,14 @@ from bert_span import (
   SquadExample,
   WarmupLinearDecay,
 )
-from bert_span.fine_tuning.fine_tuner import (
+from bert_span.modeling.keras_internals import sublayers
+from bert_span.training.fine_tuner import (
   batches_of,
   fine_tune,
   training_batches,
   training_set_of,
   window_loss_fn,
 )
-from bert_span.modeling.keras_internals import sublayers
 from bert_span.training.loop import Trainer
 
 _X = {"question": [QUESTION, "When?", "Who?"], "context": [CONTEXT] * 3}

@@ -11,8 +11,8 @@ from tiny_extractor import shared_extractor, tiny_extractor
 
 from bert_span import FineTuningOptions, SpanLoss
 from bert_span.data.preprocessor import SpanPreprocessor
-from bert_span.fine_tuning.fine_tuner import window_loss_fn
 from bert_span.jobs import dry_run
+from bert_span.training.fine_tuner import window_loss_fn
 from bert_span.training.options import ExecutionOptions, StrategyOptions
 
 _ROWS, _LENGTH = 6, 16

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bert_span.answers.scoring.reliability import (
+from bert_span.scoring.reliability import (
   equal_width_bins,
   risk_coverage,
 )

@@ -6,7 +6,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from bert_span.lint.linter import lint_squad_file, repair_squad_file
+from bert_span.reporting.linter import lint_squad_file, repair_squad_file
 from bert_span.squad.example import AnswerSpan
 from bert_span.squad.reader import read_squad
 

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from squad_content import spans, squad_content
 
-from bert_span.lint.linter import lint_squad_file
+from bert_span.reporting.linter import lint_squad_file
 from bert_span.squad.example import (
   NOT_LOCATED,
   AnswerSpan,

@@ -172,7 +172,7 @@ def test_paths_and_globs_are_found_once_in_the_order_named(tmp_path):
 
 def test_local_files_squad_and_scoring_do_not_load_tensorflow():
   code = (
-    "import sys, bert_span.lint.linter, bert_span.jobs.evaluate;"
+    "import sys, bert_span.reporting.linter, bert_span.jobs.evaluate;"
     "assert 'tensorflow' not in sys.modules"
   )
   subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,8 +11,8 @@ from toy_trainer import dataset_fn
 import bert_span  # noqa: F401 -- chooses Keras' backend before keras loads
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.fine_tuning.fine_tuner import window_loss_fn
 from bert_span.modeling.losses import SpanLoss
+from bert_span.training.fine_tuner import window_loss_fn
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import BertAdamW

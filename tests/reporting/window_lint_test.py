@@ -4,9 +4,9 @@ import pytest
 from squad_content import spans, squad_content
 from tiny_extractor import BYTE_PAIRS
 
-from bert_span.lint.linter import lint_squad_file
-from bert_span.lint.options import LintSettings
-from bert_span.lint.window_lint import lint_windows
+from bert_span.reporting.lint_options import LintSettings
+from bert_span.reporting.linter import lint_squad_file
+from bert_span.reporting.window_lint import lint_windows
 from bert_span.text.options import WindowOptions
 
 pytestmark = pytest.mark.usefixtures("eager")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from squad_content import spans, squad_content
 
-from bert_span.lint.linter import (
+from bert_span.reporting.linter import (
   lint_squad_file,
   repair_squad_file,
   repair_squad_text,

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hand_windows import OUTSIDE, hand_windows
 
-from bert_span.answers.scoring import annotator_agreement as agreement
 from bert_span.answers.window_logits import WindowLogits
+from bert_span.scoring import annotator_agreement as agreement
 from bert_span.squad.example import AnswerSpan, SquadExample
 
 _ANSWERS = AnswerSpan("ab cd", 0), AnswerSpan("cd", 3)

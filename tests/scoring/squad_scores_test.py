@@ -6,7 +6,7 @@ with the official evaluators.
 
 import pytest
 
-from bert_span.answers.scoring.squad_scores import (
+from bert_span.scoring.squad_scores import (
   evaluate_multi_span,
   evaluate_squad1,
   evaluate_squad2,

@@ -4,8 +4,8 @@ import numpy as np
 
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.window_batches import labelled_batches
-from bert_span.lint.lint_report import summaries
 from bert_span.options.messages import shortened
+from bert_span.reporting.lint_report import summaries
 from bert_span.squad.findings import Finding, FindingKind
 from bert_span.squad.rules import with_answer_to_learn
 from bert_span.storage.files import encodable

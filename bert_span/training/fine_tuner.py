@@ -7,20 +7,20 @@ import tempfile
 
 from bert_span.data.labelled_windows import label_windows
 from bert_span.data.length_buckets import BucketedBatches
-from bert_span.fine_tuning.distillation import (
-  SOFT_LABELS_FILE,
-  check_teachers,
-  distillation_loss_fn,
-  teachers_digest,
-  with_soft_labels,
-)
-from bert_span.fine_tuning.options import FineTuningOptions
 from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.encoder import check_precision
 from bert_span.squad.example import NOT_LOCATED, check_located
 from bert_span.squad.rules import examples_to_learn
 from bert_span.storage.log import log_line
 from bert_span.training.callbacks import Callback
+from bert_span.training.distillation import (
+  SOFT_LABELS_FILE,
+  check_teachers,
+  distillation_loss_fn,
+  teachers_digest,
+  with_soft_labels,
+)
+from bert_span.training.fine_tuning_options import FineTuningOptions
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
@@ -48,7 +48,7 @@ def fine_tune(
     output_dir: folder of checkpoints and event files, where a later call
       with the same arguments resumes; None keeps none.
     teachers: dict of names to extractors whose outputs are learned, too, see
-      fine_tuning/distillation.py.
+      training/distillation.py.
 
   Returns:
     The number of steps of this call.

@@ -10,14 +10,14 @@ from tiny_extractor import CONTEXT, QUESTION, shared_extractor
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.joint_probability import shift_log_odds
-from bert_span.answers.scoring import calibration
-from bert_span.answers.scoring.reliability import (
+from bert_span.answers.window_logits import WindowDecoder
+from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.scoring import calibration
+from bert_span.scoring.reliability import (
   equal_mass_bins,
   equal_width_bins,
   risk_coverage,
 )
-from bert_span.answers.window_logits import WindowDecoder
-from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import AnswerSpan, SquadExample
 
 _LOGITS = np.linspace(-4, 5, 40)

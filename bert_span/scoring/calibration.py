@@ -27,12 +27,12 @@ from bert_span.answers.decoding.joint_probability import (
 )
 from bert_span.answers.decoding.n_best import null_entry
 from bert_span.answers.decoding.span_decoder import read_windows
-from bert_span.answers.scoring import reliability, squad_scores
 from bert_span.answers.window_logits import (
   DECODED_COLUMNS,
   WINDOW_SPECS,
   WindowDecoder,
 )
+from bert_span.scoring import reliability, squad_scores
 from bert_span.squad.reader import repeated_ids
 from bert_span.storage.log import log_line
 

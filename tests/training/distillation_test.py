@@ -12,15 +12,15 @@ from toy_trainer import assert_same, copy_stopped
 from bert_span import BioLoss, FineTuningOptions, SpanLoss
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.fine_tuning import distillation
-from bert_span.fine_tuning.fine_tuner import (
+from bert_span.modeling.keras_internals import sublayers
+from bert_span.squad.example import AnswerSpan, SquadExample
+from bert_span.text.options import WindowOptions
+from bert_span.training import distillation
+from bert_span.training.fine_tuner import (
   fine_tune,
   training_set_of,
   window_loss_fn,
 )
-from bert_span.modeling.keras_internals import sublayers
-from bert_span.squad.example import AnswerSpan, SquadExample
-from bert_span.text.options import WindowOptions
 
 _OPTIONS = FineTuningOptions(
   train_batch_size=2, length_bucket=8, learning_rate=1e-2, num_train_epochs=30

@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 
 from bert_span.answers.answer import Answer, Prediction
-from bert_span.answers.scoring.squad_scores import official_scores
+from bert_span.scoring.squad_scores import official_scores
 from bert_span.squad.reader import SquadFile
 from bert_span.training.options import SelectionOptions
 

@@ -10,18 +10,18 @@ from tiny_extractor import (
 )
 
 from bert_span import DecoderOptions, FineTuningOptions, SquadExample
-from bert_span.answers.scoring.squad_scores import (
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.scoring.squad_scores import (
   evaluate_multi_span,
   evaluate_squad1,
   evaluate_squad2,
 )
-from bert_span.extractors.bio_extractor import BioExtractor
-from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.fine_tuning.development_set import DevelopmentSet
-from bert_span.fine_tuning.fine_tuner import train_on, training_set_of
 from bert_span.squad.example import AnswerSpan
 from bert_span.squad.reader import SquadFile
 from bert_span.training.callbacks import Callback
+from bert_span.training.development_set import DevelopmentSet
+from bert_span.training.fine_tuner import train_on, training_set_of
 from bert_span.training.options import ExecutionOptions, SelectionOptions
 
 

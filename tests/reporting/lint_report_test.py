@@ -1,13 +1,13 @@
 import json
 
-from bert_span.lint.lint_report import (
+from bert_span.reporting.lint_report import (
   count_left,
   length_summary,
   report_object,
   report_text,
   summaries,
 )
-from bert_span.lint.linter import LintedFile
+from bert_span.reporting.linter import LintedFile
 from bert_span.squad.example import SquadExample
 from bert_span.squad.findings import Finding, FindingKind
 

@@ -1,1 +1,0 @@
-"""Windows, a head and the loop: a trained extractor."""

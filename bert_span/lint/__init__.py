@@ -1,1 +1,0 @@
-"""Checks and repairs SQuAD files."""
