@@ -229,7 +229,7 @@ def _predict(run, squad_file):
 
 
 def _observed_predictions(extractor, examples, batch_size, readers):
-  """Yields predictions, and shows each reader the logits that they come from."""
+  """Yields predictions; each reader gets the logits that they come from."""
   for batch in extractor.window_logits(examples, batch_size):
     for reader in readers:
       reader.add(batch)

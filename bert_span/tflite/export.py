@@ -5,10 +5,10 @@ import hashlib
 import os
 
 import bert_span
+from bert_span.presets.provenance import package_versions, training_run
 from bert_span.presets.span_config import span_config
 from bert_span.scoring.squad_scores import official_scores
-from bert_span.serving.assets_extra import package_versions, training_run
-from bert_span.serving.export import sample_examples
+from bert_span.squad.sample_examples import sample_examples
 from bert_span.storage import atomic_file
 from bert_span.storage.log import log_line, progress
 from bert_span.tflite.conversion import convert

@@ -11,8 +11,8 @@ from bert_span.jobs import ask
 from bert_span.jobs.calibrate import calibrate
 from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets import huggingface, load_pretrained, span_config
+from bert_span.presets.provenance import training_run
 from bert_span.serving import export as serving
-from bert_span.serving.assets_extra import training_run
 from bert_span.tflite import export as tflite
 
 

@@ -11,9 +11,9 @@ from bert_span.answers.decoding.options import StepOptions
 from bert_span.client.predict_api import rows_of_columns
 from bert_span.client.served_answer import prediction_of_row
 from bert_span.serving import fresh_process, verification
-from bert_span.serving.export import sample_examples
 from bert_span.serving.signatures import ServedModel, write_saved_model
 from bert_span.squad.example import SquadExample
+from bert_span.squad.sample_examples import sample_examples
 
 
 @functools.cache

@@ -66,7 +66,7 @@ def main(argv):
 def _examples(preprocessor):
   """Questions on ASCII passages of one window, neither empty nor cut."""
   from bert_span.data.window_batches import example_arrays
-  from bert_span.serving.export import sample_examples
+  from bert_span.squad.sample_examples import sample_examples
 
   chosen = [
     example
