@@ -44,9 +44,7 @@ def write_warmup_requests(directory, model_name, batches, max_seq_length):
     rows = tf.ones([len(batch), max_seq_length], tf.int32)
     inputs = {
       SERVING_DEFAULT: {"question": questions, "context": contexts},
-      LOGITS: dict.fromkeys(
-        INPUTS[LOGITS], rows
-      ),
+      LOGITS: dict.fromkeys(INPUTS[LOGITS], rows),
     }
     for signature, columns in inputs.items():
       logs.append(prediction_log_pb2.PredictionLog())
