@@ -9,7 +9,7 @@ from bert_span.serving import verification, version_folder
 from bert_span.serving.model_card import write_model_card
 from bert_span.serving.signatures import ServedModel, write_saved_model
 from bert_span.serving.warmup import check_warmup, write_warmup_requests
-from bert_span.squad.sample_examples import sample_examples
+from bert_span.squad.sample_examples import SHORT, sample_examples
 from bert_span.storage.log import log_line, progress
 
 # How far scores of the graph may be from the extractor's. Both run the same
@@ -25,14 +25,16 @@ def export_saved_model(
   dtype="float32",
   with_warmup=None,
   source=None,
+  proof=SHORT,
 ):
   """Writes, checks and publishes a version of a served model.
 
   Of an `Extractor`, into `base`, the local folder of all versions. `steps`
   are `StepOptions`, None for those of this machine; dtype is the encoder's, see
   `resolve_dtype`; with_warmup None writes warm-up requests if their package is
-  there; `source` is the directory of the model, for the model card. Returns the
-  path of the version, and its `Verification`. A ValueError publishes nothing.
+  there; `source` is the directory of the model, for the model card; `proof` is
+  that of `sample_examples`. Returns the path of the version, and its
+  `Verification`. A ValueError publishes nothing.
   """
   dtype = resolve_dtype(dtype)
   extractor.check_trained()
@@ -41,7 +43,7 @@ def export_saved_model(
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
   if dtype != "float32":
     extractor = extractor.with_encoder_dtype(dtype)
-  examples = sample_examples()
+  examples = sample_examples(proof)
   name = os.path.basename(os.path.realpath(base))
   with version_folder.new_version(base, version) as target:
     folder = target.directory

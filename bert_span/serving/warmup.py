@@ -4,7 +4,7 @@ import importlib.util
 
 import tensorflow as tf
 
-from bert_span.serving.signatures import LOGITS, SERVING_DEFAULT
+from bert_span.serving.signatures import INPUTS, LOGITS, SERVING_DEFAULT
 from bert_span.serving.version_folder import extra_path
 from bert_span.storage.log import log_line
 
