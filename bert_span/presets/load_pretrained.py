@@ -24,8 +24,8 @@ _FAMILY_KEYS = "registered_name", "model_type", "architectures"
 _KINDS = (
   "a directory this package saved or a KerasHub preset (config.json with "
   '"registered_name", model.weights.h5), or a Hugging Face directory '
-  '(config.json with "model_type" or "architectures", model.safetensors, '
-  "vocabulary)"
+  '(config.json with "model_type" or "architectures", model.safetensors or '
+  "pytorch_model.bin, vocabulary)"
 )
 
 
@@ -59,8 +59,10 @@ def load_pretrained(preset, verify=True):
   except tf.errors.OpError as error:  # No such file system, or no access.
     raise ValueError(f"Cannot look at {preset}: {error.message}") from error
   if is_file:
-    directory, name = os.path.split(preset)
-    huggingface.refuse_pickled(directory, [name])
+    raise ValueError(
+      f"{preset} is a file. Give the directory that it is in. An encoder comes "
+      f"from {_KINDS}."
+    )
   names = [*EMBEDDED_NAMES, huggingface.MINILM_NAME, *names]
   raise ValueError(
     f"There is no directory and no preset {preset!r}. An encoder comes from "
@@ -108,7 +110,6 @@ def _is_huggingface(local, directory):
       f"{directory}/bert_config.json --init_checkpoint={directory}/"
       f"bert_model.ckpt --vocab_file={directory}/vocab.txt, not as a preset."
     )
-  huggingface.refuse_pickled(directory, files)
   raise ValueError(
     f"{directory} has no config.json of a known kind. An encoder comes from "
     f"{_KINDS}. Received a directory with: {', '.join(files[:10])}"
