@@ -45,19 +45,19 @@ def test_keras_hub_preset_brings_its_vocabulary(tmp_path):
     ("tokenizer_config.json", "strip_accents", False),
   ],
 )
-def test_a_handle_is_checked_as_a_directory_is(
-  tmp_path, monkeypatch, file, key, value
+def test_a_model_on_a_hub_is_checked_as_a_directory_is(
+  tmp_path, model_hub, file, key, value
 ):
   directory = tmp_path / "model"
   huggingface.save_huggingface(shared_extractor(), directory)
-  # KerasHub takes a path for a handle.
-  monkeypatch.setattr(load_pretrained, "_HUB_SCHEMES", ("/",))
-  loaded = load_pretrained.load_pretrained(directory)
+  model_hub.push("us/tiny", directory)
+  loaded = load_pretrained.load_pretrained("hf://us/tiny")
   assert loaded.vocabulary() == VOCABULARY
   path = directory / file
   path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
-  with pytest.raises(ValueError, match=rf"{path}: {key} "):
-    load_pretrained.load_pretrained(directory)
+  model_hub.push("us/tiny", directory)
+  with pytest.raises(ValueError, match=rf"{file}: {key} "):
+    load_pretrained.load_pretrained("hf://us/tiny")
 
 
 @pytest.mark.parametrize(
