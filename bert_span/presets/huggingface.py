@@ -106,6 +106,13 @@ def load_huggingface(directory):
   architecture = ARCHITECTURES[config.architecture]
   first = architecture.first_position
   files, shapes = find_tensors(directory, architecture)
+  if any(
+    path.endswith(pickled_weights.EXTENSION) for path, _ in files.values()
+  ):
+    log_line(
+      f"{directory} has pickled weights only. They are read without PyTorch, "
+      "and nothing in them is run."
+    )
   for name, shape in shapes.items():  # to the original's layout
     if name.endswith(_POSITIONS) and shape:
       shape = [shape[0] - first, *shape[1:]]
@@ -475,11 +482,6 @@ def _tensor_files(directory):
     raise ValueError(
       f"{directory} has none of {', '.join(names)}. Download the weights under "
       f"these names. Received a directory with: {', '.join(files)}"
-    )
-  if name in pickled_weights.FILES:
-    log_line(
-      f"{directory} has pickled weights only. They are read without PyTorch, "
-      "and nothing in them is run."
     )
   index = os.path.join(directory, name)
   if not name.endswith(".json"):

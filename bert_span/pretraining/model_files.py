@@ -14,7 +14,11 @@ import tensorflow as tf
 
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.heads import assign_weights
-from bert_span.presets import huggingface, model_directory
+from bert_span.presets import (
+  huggingface,
+  model_directory,
+  pickled_weights,
+)
 from bert_span.presets.encoder_weights import original_tensors
 from bert_span.storage import atomic_file
 from bert_span.storage.files import literal_checkpoint
@@ -122,7 +126,10 @@ def read_heads(directory):
   path = os.path.join(directory, HEADS_FILE)
   if os.path.isfile(path):
     return huggingface.read_tensors(path)
-  names = huggingface.WEIGHTS_FILE, huggingface.INDEX_FILE
+  names = (
+    *(huggingface.WEIGHTS_FILE, huggingface.INDEX_FILE),
+    *pickled_weights.FILES,
+  )
   if not any(os.path.isfile(os.path.join(directory, name)) for name in names):
     return {}
   files, _ = huggingface.find_tensors(directory, ARCHITECTURES["bert"])
