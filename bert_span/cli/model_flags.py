@@ -67,8 +67,9 @@ def define_model_flag(note=""):
     "model",
     None,
     "Model directory that run_squad or save_to_preset wrote; minilm_squad, the "
-    "model that comes with the package; or a Hugging Face directory with a "
-    f"question-answering head{note}.",
+    "model that comes with the package; a Hugging Face directory with a "
+    "question-answering head; or a name of one of these on a hub, "
+    f"hf://owner/name or hf://owner/name@revision{note}.",
   )
 
 

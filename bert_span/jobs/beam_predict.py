@@ -40,7 +40,7 @@ def answer_files(
   source = AnswerSource(model, n_best=options.n_best, **source_options)
   settings = {
     **dataclasses.asdict(source),
-    "model_sha256": folder_sha256(source.model),
+    "model_sha256": folder_sha256(find_embedded_model(model)),
     # Sizes in bytes, as contents may be too large to hash.
     "input": {f.path: tf.io.gfile.stat(f.path).length for f in files},
     "input_forms": sorted({file.format for file in files}),

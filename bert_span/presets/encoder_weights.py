@@ -273,8 +273,7 @@ def load_tf1_checkpoint(config, checkpoint):
   if checkpoint.endswith((".bin", ".pt", ".pth", ".pkl", ".safetensors")):
     raise ValueError(
       "init_checkpoint must be a TensorFlow 1 checkpoint. Give the directory "
-      "of Hugging Face's safetensors as --preset; pickled weights are not "
-      f"read. Received: {checkpoint}"
+      f"of Hugging Face's files as --preset. Received: {checkpoint}"
     )
   try:
     reader = tf.train.load_checkpoint(literal_checkpoint(checkpoint))

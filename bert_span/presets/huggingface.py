@@ -1,4 +1,4 @@
-"""Encoders from Hugging Face directories, read from safetensors files only."""
+"""Encoders from Hugging Face directories."""
 
 import dataclasses
 import importlib.util
@@ -29,6 +29,7 @@ from bert_span.presets.tokenizer_keys import (
   check_json,
 )
 from bert_span.presets.vocabulary_files import PIECE_FILES
+from bert_span.storage import pickled_weights
 from bert_span.storage.atomic_file import (
   unfinished_directory,
   write_bytes,
@@ -62,7 +63,6 @@ _TOKENIZER_FILES = (
   *("tokenizer.json", "special_tokens_map.json"),
   *("tokenizer_config.json", "added_tokens.json"),
 )
-_PICKLED = re.compile(r".*\.(bin|pt|pth|ckpt|pkl|pickle)$")
 _POSITIONS = "embeddings.position_embeddings.weight"
 _TOKEN_TYPES = "embeddings.token_type_embeddings.weight"
 # Keys of config.json that change what is computed: the values that are computed
@@ -103,6 +103,13 @@ def load_huggingface(directory):
   files = files_of(config.architecture)
   first = files.first_position
   stored, shapes = find_tensors(directory, files.prefix)
+  if any(
+    path.endswith(pickled_weights.EXTENSION) for path, _ in stored.values()
+  ):
+    log_line(
+      f"{directory} has pickled weights only. They are read without PyTorch, "
+      "and nothing in them is run."
+    )
   for path, name in files.weights(config).items():  # to KerasHub's layout
     shape = shapes.get(name)
     if shape and name == _POSITIONS:
@@ -337,20 +344,6 @@ def config_values(backbone):
   return values | files.written | required
 
 
-def refuse_pickled(directory, files):
-  """Refuses pickled weights, where no others are among some files."""
-  pickled = ", ".join(filter(_PICKLED.match, files))
-  if pickled and not any(name.endswith(".safetensors") for name in files):
-    raise ValueError(
-      f"{directory} holds only pickled weights ({pickled}), which can run any "
-      f"code when they are loaded. Take the {WEIGHTS_FILE} of the same model; "
-      "it may be in an open pull request: `hf download NAME --revision "
-      "refs/pr/N`. Or convert it with transformers: AutoModelForQuestion"
-      f"Answering.from_pretrained({directory!r}).save_pretrained({directory!r},"
-      " safe_serialization=True), with AutoModel for an encoder without a head."
-    )
-
-
 def find_tokenizer(preset):
   """The path of the vocabulary, or None, and whether text is lower-cased.
 
@@ -443,18 +436,18 @@ def _weight_name(stored, prefix):
 
 
 def _tensor_files(directory):
-  """The paths of a directory's safetensors files."""
-  single = os.path.join(directory, WEIGHTS_FILE)
-  index = os.path.join(directory, INDEX_FILE)
-  if os.path.exists(single):
-    return [single]
-  if not os.path.exists(index):
-    files = sorted(os.listdir(directory))
-    refuse_pickled(directory, files)
+  """The paths of a directory's files of tensors."""
+  names = WEIGHTS_FILE, INDEX_FILE, *pickled_weights.FILES
+  files = sorted(os.listdir(directory))
+  name = next((name for name in names if name in files), None)
+  if not name:
     raise ValueError(
-      f"{directory} has neither {WEIGHTS_FILE} nor {INDEX_FILE}. "
-      f"Received a directory with: {', '.join(files)}"
+      f"{directory} has none of {', '.join(names)}. Download the weights under "
+      f"these names. Received a directory with: {', '.join(files)}"
     )
+  index = os.path.join(directory, name)
+  if not name.endswith(".json"):
+    return [index]
   shards = read_json_object(index).get("weight_map")
   if not isinstance(shards, dict):
     raise ValueError(f'{index} lacks the object "weight_map".')

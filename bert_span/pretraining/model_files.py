@@ -16,7 +16,7 @@ from bert_span.modeling.heads import assign_weights
 from bert_span.presets import huggingface, model_directory
 from bert_span.presets.architectures.architecture_files import files_of
 from bert_span.presets.encoder_weights import original_tensors
-from bert_span.storage import atomic_file
+from bert_span.storage import atomic_file, pickled_weights
 from bert_span.storage.files import literal_checkpoint
 from bert_span.storage.log import log_line
 from bert_span.storage.tensor_files import read_tensors, write_tensors
@@ -132,7 +132,10 @@ def read_heads(directory):
   path = os.path.join(directory, HEADS_FILE)
   if os.path.isfile(path):
     return read_tensors(path)
-  names = huggingface.WEIGHTS_FILE, huggingface.INDEX_FILE
+  names = (
+    *(huggingface.WEIGHTS_FILE, huggingface.INDEX_FILE),
+    *pickled_weights.FILES,
+  )
   if not any(os.path.isfile(os.path.join(directory, name)) for name in names):
     return {}
   files, _ = huggingface.find_tensors(directory, files_of("bert").prefix)

@@ -1,4 +1,4 @@
-"""Files of tensors, in the format safetensors."""
+"""Files of tensors: safetensors, and pickled weights that are read only."""
 
 import contextlib
 
@@ -7,6 +7,7 @@ import numpy as np
 import safetensors
 from safetensors import numpy as safetensors_numpy
 
+from bert_span.storage import pickled_weights
 from bert_span.storage.atomic_file import open_atomically
 
 _FLOATS = ("BF16", "F16", "F32", "F64")
@@ -20,8 +21,11 @@ def write_tensors(path, tensors, metadata=None):
 
 
 @contextlib.contextmanager
-def open_safetensors(path):
-  """Opens a safetensors file; a ValueError for all that can go wrong in it."""
+def open_tensors(path):
+  """Opens a file of tensors; a ValueError for all that can go wrong in it."""
+  if path.endswith(pickled_weights.EXTENSION):
+    yield pickled_weights.open_pickled(path)
+    return
   try:
     with safetensors.safe_open(path, framework="numpy") as file:
       yield file
@@ -33,14 +37,14 @@ def open_safetensors(path):
 
 
 def tensor_shapes(path):
-  """Returns the shapes of the tensors of a safetensors file, by their names."""
-  with open_safetensors(path) as file:
+  """Returns the shapes of the tensors of a file, by their names."""
+  with open_tensors(path) as file:
     return {n: file.get_slice(n).get_shape() for n in file.keys()}  # noqa: SIM118
 
 
 def read_tensors(path, names=None):
-  """The tensors of a safetensors file, or those of some names, as float32."""
-  with open_safetensors(path) as file:
+  """The tensors of a file, or those of some names, as float32."""
+  with open_tensors(path) as file:
     names = list(file.keys() if names is None else names)
     dtypes = {name: file.get_slice(name).get_dtype() for name in names}
     others = [name for name in names if dtypes[name] not in _FLOATS]

@@ -25,6 +25,7 @@ import tokenizers
 from safetensors.numpy import save_file
 from tiny_encoder import tiny_encoder
 from tokenizer_json import tokenizer_json
+from torch_files import write_torch_file
 
 from bert_span.modeling.encoder import build_encoder
 from bert_span.presets.architectures.architecture_files import files_of
@@ -790,11 +791,16 @@ def write_published(folder, name):
     + ("norm" in name.lower() and name.endswith(".weight"))
     for name, x in encoder_tensors(backbone).items()
   }
-  save_file(
-    _named(tensors, row.names, rows),
-    folder / "model.safetensors",
-    {"format": "pt"},
-  )
+  tensors = _named(tensors, row.names, rows)
+  if row.is_pickled:
+    if "deberta lm" in row.names:
+      tensors = {n: x.astype("float16") for n, x in tensors.items()}
+    # A tokenizer.json has been typed since the autumn of 2020, after PyTorch's
+    # new form of the summer.
+    is_old = row.json != "typed"
+    write_torch_file(folder / "pytorch_model.bin", tensors, is_old)
+  else:
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
   return reference
 
 
