@@ -11,9 +11,9 @@ import re
 
 from bert_span.modeling.keras_internals import preset_file
 from bert_span.presets import huggingface
+from bert_span.presets.vocabulary_files import PIECE_FILES
 from bert_span.storage import pickled_weights
 from bert_span.storage.files import read_json_object
-from bert_span.text.vocabulary import PIECE_FILES
 
 _HUGGINGFACE = "hf://"
 _SCHEMES = (_HUGGINGFACE, "kaggle://", "modelscope://")

@@ -1,6 +1,7 @@
 """Files of tensors: safetensors, and pickled weights that are read only."""
 
 import contextlib
+import os
 
 import ml_dtypes  # noqa: F401 -- lets NumPy hold bfloat16 tensors
 import numpy as np
@@ -23,7 +24,7 @@ def write_tensors(path, tensors, metadata=None):
 @contextlib.contextmanager
 def open_tensors(path):
   """Opens a file of tensors; a ValueError for all that can go wrong in it."""
-  if path.endswith(pickled_weights.EXTENSION):
+  if os.fspath(path).endswith(pickled_weights.EXTENSION):
     yield pickled_weights.open_pickled(path)
     return
   try:
