@@ -23,7 +23,7 @@ from bert_span.text.sentencepiece_model import (
   sentence_pieces,
   steps_of,
 )
-from bert_span.text.vocabulary import BytePairs, check_merges
+from bert_span.text.vocabulary import BytePairs, WordPieces, check_merges
 
 VOCABULARY_FILE = "vocab.txt"
 PIECES_FILE = "vocabulary.spm"  # a SentencePiece model, in its place
@@ -176,6 +176,11 @@ def vocabulary_files(vocabulary):
       )
     name, content = PIECES_FILE, vocabulary.proto
     about["family"] = vocabulary.family
+  elif isinstance(vocabulary, WordPieces):
+    raise ValueError(
+      "A TFLite file cannot have text that is lower-cased and keeps its "
+      "accents: its runners strip them. Export a SavedModel."
+    )
   else:
     if isinstance(vocabulary, BytePairs):
       vocabulary, about["merges"] = vocabulary
