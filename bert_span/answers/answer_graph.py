@@ -26,7 +26,7 @@ _KEPT_COLUMNS = (
 
 
 def device_steps(options=None):
-  """`StepOptions` with the number of WordPieces for this device."""
+  """Returns `StepOptions` with the number of WordPieces for this device."""
   options = options or StepOptions()
   if options.max_wordpieces_per_step:
     return options
@@ -81,14 +81,14 @@ class AnswerGraph:
   # Traced when it is first called, once for batches of any size.
   @tf.function(input_signature=_INPUTS, autograph=False)
   def answer(self, questions, contexts, max_windows):
-    """The columns that predictions are made of."""
+    """Returns the columns that predictions are made of."""
     columns = self.columns(questions, contexts, max_windows)
     # The graph drops what is not asked for, such as n-best texts.
     return {name: columns[name] for name in self._predicted}
 
   @tf.function(input_signature=_INPUTS, autograph=False)
   def window_logits(self, questions, contexts, max_windows):
-    """The windows and their logits, two dicts."""
+    """Returns the windows and their logits, two dicts."""
     placed, steps = self._place(questions, contexts), self._read_in_steps
     rows = tf.range(tf.size(placed.lengths))
     longest = tf.reduce_max(tf.concat([[1], placed.lengths], 0))
@@ -231,7 +231,7 @@ def _to_power_of_two(values):
 
 
 def _array_of(part):
-  """A TensorArray that begins with a part."""
+  """Returns a TensorArray that begins with a part."""
   array = tf.TensorArray(
     part.dtype,
     size=1,

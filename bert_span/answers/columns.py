@@ -35,12 +35,12 @@ class Column:
   bytes_of: str | None = None
 
   def served_value(self, entry):
-    """The value in an answer as a SavedModel returns it."""
+    """Returns the value in an answer as a SavedModel returns it."""
     value = getattr(entry, self.field)
     return encodable(value) if self.dtype == "string" else value
 
   def json_value(self, entry):
-    """The value in an answer; None for the offsets of "no answer"."""
+    """Returns the value in an answer; None for the offsets of "no answer"."""
     is_offset = self.field in ("char_start", "char_end")
     if is_offset and entry.char_end <= entry.char_start:
       return None
@@ -131,7 +131,7 @@ class AnswerColumns:
     return row
 
   def json_answer(self, prediction, n_best):
-    """The JSON object of a `Prediction`, as `ask --json` prints it."""
+    """Returns the JSON object of a `Prediction`, as `ask --json` prints it."""
     in_answer, in_entry = (
       [c for c in columns if Use.JSON in c.uses]
       for columns in (self.question, self.entry)
@@ -144,7 +144,7 @@ class AnswerColumns:
     return answer
 
   def entry_values(self, entry):
-    """Dict of the values in an entry by field."""
+    """Returns a dict of the values in an entry by field."""
     columns = [c for c in self.entry if Use.JSON in c.uses]
     return {c.field: getattr(entry, c.field) for c in columns}
 

@@ -10,7 +10,7 @@ from bert_span.answers.predictions import as_original_without_span
 from bert_span.options.messages import shortened
 from bert_span.storage.atomic_file import json_text, write_files
 from bert_span.storage.files import read_json_object
-from bert_span.storage.json_fields import is_kind
+from bert_span.storage.json_fields import is_json
 from bert_span.storage.log import log_line
 
 PREDICTIONS_FILE = "predictions.json"
@@ -115,7 +115,7 @@ def read_n_best(path):
 
 
 def read_span_predictions(path):
-  """The lists of texts of a span_predictions.json by question id.
+  """Returns the lists of texts of a span_predictions.json by question id.
 
   A value in the file is a list of texts (as for MultiSpanQA's evaluator) or of
   objects with the key "text", or one text. "" is no answer, like [].
@@ -155,7 +155,7 @@ def _read(path, parse, rule):
 
 
 def _is_number(value, low, high):
-  return is_kind(value, (int, float)) and low <= value <= high
+  return is_json(value, (int, float)) and low <= value <= high
 
 
 def _n_best_list(value):
@@ -165,11 +165,11 @@ def _n_best_list(value):
 
 
 def _listed_answer(entry):
-  """The `Answer` of a JSON value, or None."""
+  """Returns the `Answer` of a JSON value, or None."""
   values = entry if isinstance(entry, dict) else {}
   names = ("text", "probability", "char_start", "char_end")
   text, probability, start, end = map(values.get, names)
-  has_offsets = is_kind(start, int) and is_kind(end, int) and 0 <= start <= end
+  has_offsets = is_json(start, int) and is_json(end, int) and 0 <= start <= end
   fits = isinstance(text, str) and (has_offsets or start is end is None)
   # Sums of float32 exponentials may exceed 1 by a rounding.
   if not (fits and _is_number(probability, -1e-6, 1 + 1e-6)):

@@ -38,7 +38,7 @@ def _ask(predictions, question, context, form_of):
 
 
 def predictions_of(table, examples, outputs):
-  """The list of `Prediction` of a batch.
+  """Returns the list of `Prediction` of a batch.
 
   `outputs` has the columns `predicted` of the `AnswerColumns`.
   """

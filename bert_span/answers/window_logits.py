@@ -157,7 +157,7 @@ class SavedLogits:
         self._refuse(key, f"{fault}{NO_LOGIT:g} where there is none.")
 
   def take(self, examples, windows):
-    """The dict of logits of some windows of examples, in their order.
+    """Returns the dict of logits of some windows of examples, in their order.
 
     ValueError if one is not in the file, or has another length there.
     """

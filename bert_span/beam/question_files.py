@@ -9,7 +9,7 @@ import os
 
 from bert_span.squad.example import SquadExample
 from bert_span.storage import files
-from bert_span.storage.json_fields import is_kind
+from bert_span.storage.json_fields import is_json
 
 _NAMES = ("id", "question", "context")
 _ROWS_AT_ONCE = 256
@@ -112,7 +112,7 @@ def _text(record, name):
       f"{type(record).__name__}."
     )
   value = record.get(name)
-  if name == "id" and is_kind(value, int):
+  if name == "id" and is_json(value, int):
     return str(value)  # As in real SQuAD files.
   if value is None:
     known = ", ".join(map(repr, list(record)[:8])) or "none"

@@ -98,7 +98,7 @@ class PretrainingInput:
       yield self.arrays(rows)
 
   def tokens_fingerprint(self):
-    """JSON values that ids depend on."""
+    """Returns JSON values that ids depend on."""
     return {
       "do_lower_case": self.lower_case,
       "vocabulary": vocabulary_sha256(self.vocabulary),

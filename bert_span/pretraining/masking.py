@@ -170,7 +170,7 @@ class DrawnSpan(NamedTuple):
 
 
 def length_thresholds(masking):
-  """Cumulative distribution of span lengths; [] if every length is 1.
+  """Returns the cumulative distribution of span lengths; [] if every length is 1.
 
   P(l) ~ p (1 - p)^(l - 1), l <= max. With 0.2 and 10 the mean is 3.80.
   """

@@ -96,7 +96,7 @@ def agreement_scores(passages):
 
 
 def disagreement_rows(passages, num_questions):
-  """The questions whose annotators differ most, the most split first.
+  """Returns the questions whose annotators differ most, the most split first.
 
   The tokens of a row are those that the annotators differ on, each with the
   shares of B, I and O of the annotators and of the model.
@@ -129,7 +129,7 @@ def disagreement_rows(passages, num_questions):
 
 
 def entropies(distributions):
-  """-sum_j p_j log p_j of each row of [rows, classes], in nats."""
+  """Returns -sum_j p_j log p_j of each row of [rows, classes], in nats."""
   p = np.asarray(distributions, np.float64)
   return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
 

@@ -122,7 +122,7 @@ def score_questions(extractor, examples, batch_size=None, source="examples"):
 def fitted_options(
   scored, options, target_precision=None, target_answered=None
 ):
-  """Decoding options with fitted probabilities and null threshold."""
+  """Returns decoding options with fitted probabilities and null threshold."""
   examples = scored.examples
   if len(examples) < _FEW_QUESTIONS:
     log_line(
@@ -166,7 +166,7 @@ def fitted_options(
 
 
 def calibration_figures(scored, squad_file, options):
-  """How far probabilities can be trusted, before and after fitting.
+  """Returns how far probabilities can be trusted, before and after fitting.
 
   `squad_file` is the `SquadFile` of the `ScoredQuestions`.
   """
@@ -191,7 +191,7 @@ def calibration_figures(scored, squad_file, options):
 
 
 def _correct_answers(examples, predictions):
-  """1 for exact matches, else 0: float64 [questions]."""
+  """Returns 1 for exact matches, else 0: float64 [questions]."""
   score = functools.partial(squad_scores.question_scores, version_2=True)
   pairs = zip(examples, predictions, strict=True)
   return np.array([score(e, p.answer.text)[0] for e, p in pairs], np.float64)
@@ -235,7 +235,7 @@ def fit_probabilities(confidence_at, correct, temperature=1.0):
 
 
 def _best_shift(probability, correct):
-  """The shift at which the mean probability is the mean of `correct`.
+  """Returns the shift at which the mean probability is the mean of `correct`.
 
   There the derivative of the negative log-likelihood is zero.
   """
@@ -303,7 +303,7 @@ def answer_confidence(batches, predictions, options):
 
 
 def best_f1_threshold(examples, best_spans, null_odds):
-  """The null threshold with the best F1 of SQuAD 2.0.
+  """Returns the null threshold with the best F1 of SQuAD 2.0.
 
   It is below all null odds where "no answer" to everything is best. The dicts
   have, by question id, the text of the best span, whether or not it is the
@@ -349,7 +349,7 @@ def precision_threshold(examples, best_spans, null_odds, target):
 
 
 def answered_threshold(examples, null_odds, target):
-  """The lowest null threshold that answers enough answerable questions.
+  """Returns the lowest null threshold that answers enough answerable questions.
 
   `target` is their share, from 0 to 1; ValueError if for too many of them no
   span is possible.
@@ -367,7 +367,7 @@ def answered_threshold(examples, null_odds, target):
 
 
 def _above(threshold, null_odds):
-  """Halfway to the next higher null odds of a question with a span."""
+  """Returns the value halfway to the next higher null odds of a question with a span."""
   higher = null_odds[(null_odds > threshold) & (null_odds < NO_SPAN_NULL_ODDS)]
   if not higher.size:
     return float(threshold)

@@ -47,7 +47,7 @@ class ReliabilityBins:
 
 
 def equal_width_bins(confidence, correct, num_bins=NUM_BINS):
-  """`ReliabilityBins` that divide the confidences from 0 to 1 equally.
+  """Returns `ReliabilityBins` that divide the confidences from 0 to 1 equally.
 
   Bin b holds b / num_bins <= confidence < (b + 1) / num_bins, the last one
   also 1. `confidence` and `correct` are float [predictions], from 0 to 1.
@@ -106,7 +106,7 @@ class RiskCoverage:
 
 
 def risk_coverage(confidence, correct):
-  """The `RiskCoverage` of some predictions.
+  """Returns the `RiskCoverage` of some predictions.
 
       confidence   0.9  0.8  0.8  0.3
       correct        1    1    0    0

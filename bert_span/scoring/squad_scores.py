@@ -191,12 +191,12 @@ def question_scores(example, prediction, version_2, normalize=normalize_answer):
 
 
 def exact_match(prediction, gold, normalize=normalize_answer):
-  """Whether two answers are the same after normalization, as 1 or 0."""
+  """Returns whether two answers are the same after normalization, as 1 or 0."""
   return int(normalize(prediction) == normalize(gold))
 
 
 def answer_f1(prediction, gold, version_2, normalize=normalize_answer):
-  """F1 of the words that two answers share after normalization.
+  """Returns F1 of the words that two answers share after normalization.
 
   A word counts as often as it occurs on both sides: "b b c" against "b d"
   share one, so precision is 1/3, recall 1/2 and F1 0.4. Where both answers
@@ -311,7 +311,7 @@ def _longest_run(gold, predicted):
 
 
 def _span_ratios(counts):
-  """(precision, recall, f1) of exact match, and of partial match."""
+  """Returns (precision, recall, f1) of exact match, and of partial match."""
   num_predicted, num_gold, exact, by_predicted, by_gold = counts
   ratios = []
   for predicted_sum, gold_sum in ((exact, exact), (by_predicted, by_gold)):
@@ -362,7 +362,7 @@ def _check_annotated(unanswered):
 
 
 def _shorten_ids(ids):
-  """For example "'q1', 'q2', 'q3', 'q4', 'q5', ... (17 in all)"."""
+  """Returns text such as "'q1', 'q2', 'q3', 'q4', 'q5', ... (17 in all)"."""
   shown = ", ".join(map(shortened, ids[:_IDS_SHOWN]))
   if len(ids) > _IDS_SHOWN:
     shown += f", ... ({len(ids)} in all)"

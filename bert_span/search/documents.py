@@ -135,7 +135,7 @@ def _documents(path, text_field, max_bytes, skipped):
 
 
 def _html_text(html, path):
-  """The text of an HTML page, block by block."""
+  """Returns the text of an HTML page, block by block."""
   # In the extra "search".
   from lxml import etree
 

@@ -92,7 +92,7 @@ class PassageIndex:
 
 
 def words(text):
-  """The words of a text in lower case, as BM25 counts them.
+  """Returns the words of a text in lower case, as BM25 counts them.
 
   Where a script has no blanks between words, its pairs of neighbouring
   characters are the words.

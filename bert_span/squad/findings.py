@@ -140,7 +140,7 @@ class FindingKind(_KindFields, enum.Enum):
   )
 
   def summary(self, count):
-    """A clause such as "2 questions: unanswerable"."""
+    """Returns a clause such as "2 questions: unanswerable"."""
     return f"{counted(count, self.noun)}: {self.fact}"
 
 
@@ -183,5 +183,5 @@ class ReadReport:
 
 
 def counted(count, noun):
-  """A count with its noun: "1 word", "1,204 words"."""
+  """Returns a count with its noun: "1 word", "1,204 words"."""
   return f"{count:,} {noun}" + ("" if count == 1 else "s")

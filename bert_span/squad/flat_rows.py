@@ -23,7 +23,7 @@ _COLUMNS = (
 
 
 def parquet_rows(path: str, content: bytes) -> dict:
-  """The rows of a Parquet file as the JSON object {"data": [..]}."""
+  """Returns the rows of a Parquet file as the JSON object {"data": [..]}."""
   # tensorflow-datasets brings it; files of JSON do not need it.
   import pyarrow
   from pyarrow import parquet
@@ -57,7 +57,7 @@ def _without_nulls(value):
 
 
 def is_flat(top: dict) -> bool:
-  """Whether a JSON object with the list "data" has flat rows.
+  """Returns whether a JSON object with the list "data" has flat rows.
 
   A row without answers is flat if its context is a text, not a list as in
   MultiSpanQA, which may be the string "['Ada', 'met', ..]".
@@ -87,7 +87,7 @@ def from_flat_rows(path: str, top: dict) -> dict:
 
 
 def _answer_keys(row, place, errors):
-  """The answers of a row, as keys of a question of SQuAD."""
+  """Returns the answers of a row, as keys of a question of SQuAD."""
   answers = errors.required(row, "answers", dict, place) or {}
   texts = errors.required(answers, "text", list, place)
   starts = errors.required(answers, "answer_start", list, place)

@@ -90,7 +90,7 @@ def _paragraph(record, place, errors):
 
 
 def _strings(record, key, place, errors):
-  """The list of strings of a key, [] after an error."""
+  """Returns the list of strings of a key, [] after an error."""
   value = record.get(key)
   if isinstance(value, str):
     try:

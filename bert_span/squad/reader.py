@@ -26,7 +26,7 @@ from bert_span.squad.flat_rows import (
 )
 from bert_span.squad.multispanqa import as_squad
 from bert_span.storage.files import MAX_JSON_BYTES, parse_json, read_bytes
-from bert_span.storage.json_fields import FieldErrors, is_kind
+from bert_span.storage.json_fields import FieldErrors, is_json
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,8 +224,8 @@ def check_question(
 
 
 def _parse_question(question, context, title, place, errors):
-  """The `SquadExample` of a question's dict; invalid after an error."""
-  if is_kind(question.get("id"), int):
+  """Returns the `SquadExample` of a question's dict; invalid after an error."""
+  if is_json(question.get("id"), int):
     qas_id = str(question["id"])  # Real files have them.
   else:
     qas_id = errors.required(question, "id", str, place)

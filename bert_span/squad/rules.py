@@ -16,7 +16,7 @@ def training_examples(
   every_annotator: bool = False,
   keep_unlabelled: bool = False,
 ) -> list[SquadExample]:
-  """The questions to train on, each with the one answer to learn.
+  """Returns the questions to train on, each with the one answer to learn.
 
   An answerable question keeps its first answer that is in the passage (the
   original demands exactly one), an unanswerable one keeps none. Questions
@@ -72,7 +72,7 @@ def examples_to_learn(
 
 
 def _learnable(squad_file, every_annotator, keep_unlabelled):
-  """The questions of a `SquadFile` that `training_examples` keeps."""
+  """Returns the questions of a `SquadFile` that `training_examples` keeps."""
   kept = []
   for example in squad_file.examples:
     is_teachable = example.is_unlabelled and example.context.strip()
@@ -109,7 +109,7 @@ def prediction_examples(
 
 
 def with_answer_to_learn(example: SquadExample) -> SquadExample:
-  """The example with the one answer that training uses, or none."""
+  """Returns the example with the one answer that training uses, or none."""
   located = [a for a in _answers(example) if a.char_start != NOT_LOCATED]
   answers = () if example.is_impossible else tuple(located[:1])
   return dataclasses.replace(example, answers=answers)
@@ -126,7 +126,7 @@ def _report_all_answerable(squad_file):
 
 
 def _reason_to_skip(example, every_annotator):
-  """The `FindingKind` for which training skips a question, or None."""
+  """Returns the `FindingKind` for which training skips a question, or None."""
   if not example.context.strip():
     return FindingKind.BLANK_CONTEXT
   # An annotator without an answer teaches that there is none.

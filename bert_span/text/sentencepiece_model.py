@@ -32,7 +32,7 @@ NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
 BPE = 2
 # With byte_fallback, a character that is not in the vocabulary has the tokens
 # of its bytes.
-_BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+_BYTE_PIECES = [f"<0x{byte:02X}>" for byte in range(256)]
 # Characters of a piece. The op ends the process with some 200,000.
 _MAX_PIECE = 1_000
 # Stands for a blank in pieces.
@@ -65,7 +65,7 @@ _MESSAGES = {
     ("normalizer_spec", 3, "NormalizerSpec", None),
   ],
 }
-# Values with which blanks are what `SentencePieceTokenizer` expects.
+# `SentencePieceTokenizer` expects blanks as these values give them.
 _SETTINGS = {
   "trainer_spec": {"treat_whitespace_as_suffix": False},
   "normalizer_spec": {"escape_whitespaces": True},
@@ -74,9 +74,9 @@ _SETTINGS = {
 
 @dataclasses.dataclass(frozen=True)
 class PieceFamily:
-  """Which tokens a family of encoders has, in the order of their ids.
+  """The tokens of a family of encoders, in the order of their ids.
 
-  They are `first`, the pieces of the model after `replaced`, and `mask`.
+  They are `first`, the model's pieces except `replaced`, and `mask`.
   """
 
   first: tuple[str, ...]
@@ -87,7 +87,7 @@ class PieceFamily:
   unknown: str = "<unk>"
   mask: str = "<mask>"
   num_separators: int = 2  # between question and passage
-  file_name: str = "sentencepiece.bpe.model"  # in Hugging Face's directories
+  file_name: str = "sentencepiece.bpe.model"  # in a Hugging Face directory
 
   @property
   def special_tokens(self):
@@ -103,9 +103,9 @@ class PieceFamily:
     }
 
   def tokens(self, pieces):
-    """The tokens of the pieces of a model, two lists of str."""
+    """Returns the list of tokens of a list of pieces, all str."""
     tokens = [*self.first, *pieces[len(self.replaced) :]]
-    # KerasHub's models of DeBERTa may have it among the pieces.
+    # KerasHub's DeBERTa models may have [MASK] among the pieces.
     return tokens if self.mask in tokens else [*tokens, self.mask]
 
 
@@ -115,7 +115,7 @@ PIECE_FAMILIES = {
   "xlm-roberta": PieceFamily(
     ("<s>", "<pad>", "</s>", "<unk>"), ("<unk>", "<s>", "</s>")
   ),
-  # Its pieces <s> and </s> are used, fairseq's are not; Martin et al. 2020,
+  # The model's <s> and </s> are used, fairseq's are not; Martin et al. 2020,
   # arXiv 1911.03894.
   "camembert": PieceFamily(
     ("<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"), ("<unk>",)
@@ -132,7 +132,7 @@ PIECE_FAMILIES = {
 
 
 class SentencePieces(NamedTuple):
-  """The vocabulary of a `SentencePieceTokenizer`; its arguments."""
+  """The arguments of a `SentencePieceTokenizer`: its vocabulary."""
 
   model: str  # the serialized ModelProto, in base64
   family: str
@@ -145,16 +145,16 @@ class SentencePieces(NamedTuple):
 
   @property
   def proto(self):
-    """The bytes of the model, as its file has them."""
+    """The bytes of the model's file."""
     return base64.b64decode(self.model)
 
 
 def sentence_pieces(proto, family, source):
-  """The `SentencePieces` of the bytes of a model; source names it in errors.
+  """Reads a model's bytes as `SentencePieces`; errors name its `source`.
 
   Raises:
-    ValueError: the bytes are no such model, or `family` gives ids to other
-      pieces.
+    ValueError: the bytes are no SentencePiece model, or it lacks pieces that
+      `family` needs.
   """
   if family not in PIECE_FAMILIES:
     raise ValueError(
@@ -163,15 +163,15 @@ def sentence_pieces(proto, family, source):
       "that belongs to the encoder, or give the directory of such a model."
     )
   model = parse_model(proto, source)
-  of_family = PIECE_FAMILIES[family]
+  rules = PIECE_FAMILIES[family]
   pieces = [each.piece for each in model.pieces]
-  begin = tuple(pieces[: len(of_family.replaced)])
-  special = (of_family.cls, of_family.sep, of_family.pad, of_family.unknown)
-  missing = sorted({*special} - {*of_family.tokens(pieces)})
-  if begin != of_family.replaced or missing:
+  begin = tuple(pieces[: len(rules.replaced)])
+  special = (rules.cls, rules.sep, rules.pad, rules.unknown)
+  missing = sorted({*special} - {*rules.tokens(pieces)})
+  if begin != rules.replaced or missing:
     raise ValueError(
       f"{source}: a model for {family} must begin with the pieces "
-      f"{of_family.replaced}, and have {special} among its tokens. Received: "
+      f"{rules.replaced}, and have {special} among its tokens. Received: "
       f"{pieces[:4]}, without {missing}. Use the model of the encoder."
     )
   import tensorflow as tf  # Half of the time of a program's --help.
@@ -188,10 +188,10 @@ def sentence_pieces(proto, family, source):
 
 
 def piece_ops(proto):
-  """tensorflow-text's tokenizer of the bytes of a model.
+  """Returns tensorflow-text's tokenizer of the bytes of a model.
 
-  The model of a name that is shared lives on. Without one, TensorFlow drops it
-  with its caches, for instance at keras.utils.set_random_seed.
+  The model gets a shared name. A model without one is dropped with TensorFlow's
+  caches, for instance by keras.utils.set_random_seed.
   """
   import tensorflow_text as tf_text  # As in `sentence_pieces`.
   from tensorflow_text.python.ops import sentencepiece_tokenizer
@@ -208,14 +208,14 @@ def piece_ops(proto):
 
 
 def sentence_pieces_of_json(values, family, source):
-  """The `SentencePieces` of a tokenizer.json with a Unigram model.
+  """Reads the values of a Unigram model's tokenizer.json as `SentencePieces`.
 
-  It has the tokens by id with their scores, and the map of characters.
+  The file has the tokens with their scores by id, and the map of characters.
   """
-  of_family = PIECE_FAMILIES.get(family, PieceFamily((), ()))
+  rules = PIECE_FAMILIES.get(family, PieceFamily((), ()))
   first, special = (
-    of_family.first,
-    (of_family.cls, of_family.sep, of_family.pad),
+    rules.first,
+    (rules.cls, rules.sep, rules.pad),
   )
   model = ModelProto()
   try:
@@ -224,17 +224,17 @@ def sentence_pieces_of_json(values, family, source):
     if begin != first:
       raise ValueError(f"it begins with {begin}, not {first}")
     vocab = vocab[len(first) :]
-    if vocab and vocab[-1][0] == of_family.mask:
+    if vocab and vocab[-1][0] == rules.mask:
       del vocab[-1]
-    of_bytes = _of_bytes(values["model"], dict(vocab))
-    model.trainer_spec.byte_fallback = bool(of_bytes)
-    for token, score in [*((t, 0.0) for t in of_family.replaced), *vocab]:
-      kind = CONTROL if token in special else NORMAL
-      kind = UNKNOWN if token == of_family.unknown else kind
-      kind = BYTE if token in of_bytes else kind
-      if kind == UNKNOWN:
+    byte_pieces = _used_byte_pieces(values["model"], dict(vocab))
+    model.trainer_spec.byte_fallback = bool(byte_pieces)
+    for token, score in [*((t, 0.0) for t in rules.replaced), *vocab]:
+      piece_type = CONTROL if token in special else NORMAL
+      piece_type = UNKNOWN if token == rules.unknown else piece_type
+      piece_type = BYTE if token in byte_pieces else piece_type
+      if piece_type == UNKNOWN:
         model.trainer_spec.unk_id = len(model.pieces)
-      model.pieces.add(piece=token, score=score, type=kind)
+      model.pieces.add(piece=token, score=score, type=piece_type)
     flat = flat_values(values)
     name = flat["normalizer.type"]
     if name in UNIGRAM_STEPS:
@@ -251,25 +251,26 @@ def sentence_pieces_of_json(values, family, source):
   return sentence_pieces(model.SerializeToString(), family, source)
 
 
-def _of_bytes(model, vocab):
-  """The tokens of bytes that a Unigram model of tokenizer.json falls back to.
+def _used_byte_pieces(model, vocab):
+  """Returns the pieces of single bytes that a Unigram model falls back to.
 
   Without them, characters that it does not have are unknown.
   """
-  found = {*_BYTES} & vocab.keys() if model.get("byte_fallback") else set()
-  if found and len(found) < len(_BYTES):
-    missing = next(token for token in _BYTES if token not in vocab)
+  has_fallback = model.get("byte_fallback")
+  pieces = {*_BYTE_PIECES} & vocab.keys() if has_fallback else set()
+  if pieces and len(pieces) < len(_BYTE_PIECES):
+    missing = next(token for token in _BYTE_PIECES if token not in vocab)
     raise ValueError(f"byte_fallback is true, but {missing} is no token")
-  return found
+  return pieces
 
 
 def json_of_sentence_pieces(vocabulary):
-  """The values of a tokenizer.json of `SentencePieces`.
+  """Returns `SentencePieces` as the values of a tokenizer.json.
 
-  transformers reads it rather than the model's file.
+  transformers prefers this file to the SentencePiece model.
 
   Raises:
-    ValueError: its tokens cannot be those of the model.
+    ValueError: a tokenizer.json would not give the model's tokens.
   """
   family = PIECE_FAMILIES[vocabulary.family]
   model, tokens = parse_model(vocabulary.proto), vocabulary.tokens
@@ -288,8 +289,8 @@ def json_of_sentence_pieces(vocabulary):
   segment = 2 - family.num_separators
 
   def item(token, type_id=0):
-    kind = "Sequence" if token in "AB" else "SpecialToken"
-    return {kind: {"id": token, "type_id": type_id}}
+    item_type = "Sequence" if token in "AB" else "SpecialToken"
+    return {item_type: {"id": token, "type_id": type_id}}
 
   single = [item(family.cls), item("A"), item(family.sep)]
   second = [item("B", segment), item(family.sep, segment)]
@@ -333,16 +334,16 @@ def json_of_sentence_pieces(vocabulary):
 
 
 def _check_same_tokens(values, vocabulary):
-  """Raises ValueError if a tokenizer.json has lost what gives its tokens."""
+  """Raises ValueError if a tokenizer.json would give other tokens."""
   source = "The tokenizer.json of these SentencePieces"
   check_json(values, source)
   family = PIECE_FAMILIES[vocabulary.family]
   read = sentence_pieces_of_json(values, vocabulary.family, source)
-  found, kept = (
-    _what_gives_tokens(parse_model(each.proto), family)
+  expected, actual = (
+    _token_settings(parse_model(each.proto), family)
     for each in (vocabulary, read)
   )
-  lost = [name for name, value in found.items() if kept[name] != value]
+  lost = [name for name, value in expected.items() if actual[name] != value]
   if any(BLANK in each.lstrip(BLANK) for each in vocabulary.tokens):
     lost.append("pieces of several words")
   if lost:
@@ -353,8 +354,8 @@ def _check_same_tokens(values, vocabulary):
     )
 
 
-def _what_gives_tokens(model, family):
-  """The values of a `ModelProto` on which its tokens depend, by name."""
+def _token_settings(model, family):
+  """Returns a `ModelProto`'s values on which its tokens depend, by name."""
   spec, trainer = model.normalizer_spec, model.trainer_spec
   pieces = [
     (each.piece, each.type, each.score if each.type == NORMAL else 0.0)
@@ -372,7 +373,7 @@ def _what_gives_tokens(model, family):
 
 
 def steps_of(model):
-  """The name of the `UNIGRAM_STEPS` before a model that is not its own."""
+  """Returns the name of a model's `UNIGRAM_STEPS`; None for SentencePiece's."""
   name = model.normalizer_spec.name
   return name if name in [*UNIGRAM_STEPS][1:] else None
 
@@ -396,33 +397,34 @@ def parse_model(proto, source="the vocabulary"):
     )
   for part, values in _SETTINGS.items():
     for name, value in values.items():
-      found = getattr(getattr(model, part), name)
-      if found != value:
+      received = getattr(getattr(model, part), name)
+      if received != value:
         raise ValueError(
-          f"{source}: {name} must be {value}. Received: {found}. Use another "
-          "model."
+          f"{source}: {name} must be {value}. Received: {received}. Use "
+          "another model."
         )
   return model
 
 
 def _model_class():
-  """The class of a ModelProto."""
+  """Makes the class of the message ModelProto."""
   file = descriptor_pb2.FileDescriptorProto(name=_PACKAGE, package=_PACKAGE)
   for name, fields in _MESSAGES.items():
     declared = file.message_type.add(name=name)
-    for field, number, kind, default in fields:
+    for field, number, field_type, default in fields:
       added = declared.field.add(name=field, number=number)
       is_list = field == "pieces"
       added.label = added.LABEL_REPEATED if is_list else added.LABEL_OPTIONAL
-      if kind in _MESSAGES:
-        added.type, added.type_name = added.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
+      if field_type in _MESSAGES:
+        added.type = added.TYPE_MESSAGE
+        added.type_name = f".{_PACKAGE}.{field_type}"
       else:
-        added.type = getattr(added, f"TYPE_{kind}")
+        added.type = getattr(added, f"TYPE_{field_type}")
         added.default_value = default
   pool = descriptor_pool.DescriptorPool()
   pool.Add(file)
-  found = pool.FindMessageTypeByName(f"{_PACKAGE}.ModelProto")
-  return message_factory.GetMessageClass(found)
+  descriptor = pool.FindMessageTypeByName(f"{_PACKAGE}.ModelProto")
+  return message_factory.GetMessageClass(descriptor)
 
 
 ModelProto = _model_class()

@@ -23,14 +23,14 @@ from bert_span.text.tokenizer_keys import check_json
 UNKNOWN_TOKEN = "[UNK]"
 CLS_TOKEN = "[CLS]"
 SEP_TOKEN = "[SEP]"
-# Kinds of vocabularies, in words.
+# The kinds of vocabularies; messages use these words.
 WORD_PIECES = "WordPieces"
 BYTE_PAIRS = "byte pairs"
 SENTENCE_PIECES = "SentencePieces"
 
 
 _MAX_TOKEN_BYTES = 256  # of a WordPiece without ##
-# A token that is read from a line as it was written.
+# A token that can be written as a line and read again.
 _LINE = re.compile(r"(?!\s)[^\n\ud800-\udfff]+(?<!\s)")
 # Names of SentencePiece models in directories of Hugging Face and KerasHub.
 PIECE_FILES = "sentencepiece.bpe.model", "spm.model", "spiece.model"
@@ -61,7 +61,7 @@ def load_vocabulary(path, architecture="bert"):
     if not gfile().exists(file):
       raise ValueError(
         f"The vocabulary file {file} does not exist. Use the one that belongs "
-        "to the weights, a vocab.txt as --vocab_file."
+        "to the weights, a vocab.txt as vocab_file."
       )
   if has_merges:
     lines = [line.rstrip("\r") for line in read_text(merges).split("\n")]
@@ -71,10 +71,10 @@ def load_vocabulary(path, architecture="bert"):
     return sentence_pieces(read_bytes(path), architecture, path)
   if path.endswith(".json"):
     values = read_json_object(path)
-    kind, _ = check_json(values, path)
-    if kind == "BPE":
+    type_name, _ = check_json(values, path)
+    if type_name == "BPE":
       return _byte_pairs_of_json(values, path)
-    if kind == "Unigram":
+    if type_name == "Unigram":
       return sentence_pieces_of_json(values, architecture, path)
     ids = _with_gaps_filled(values["model"].get("vocab"))
     tokens = _by_id(ids, path)
@@ -91,9 +91,9 @@ def load_vocabulary(path, architecture="bert"):
 
 
 def _with_distinct_blanks(tokens):
-  """Names blank tokens but the last, the one that the original keeps.
+  """Gives each blank token but the last a name; the original keeps the last.
 
-  No text has any of them. Their rows must keep their ids.
+  No text has any of them, but the ids of other tokens must not change.
   """
   blanks = [i for i, token in enumerate(tokens) if not token][:-1]
   for i in blanks:
@@ -102,7 +102,7 @@ def _with_distinct_blanks(tokens):
 
 
 def _byte_pairs_of_json(values, path):
-  """The `BytePairs` of the tokenizers library's tokenizer.json."""
+  """Reads the values of a tokenizer.json with a BPE model as `BytePairs`."""
   model = values["model"]
   try:
     added = values.get("added_tokens") or ()
@@ -121,13 +121,13 @@ def _byte_pairs_of_json(values, path):
 
 
 def _with_gaps_filled(ids):
-  """A dict from token to id, with a name for each of the few ids without one.
+  """Adds a token for each id without one to a dict of ids, if these are few.
 
-  transformers gives a token that vocab.txt has twice, such as a blank line,
-  the last of its ids.
+  A token that vocab.txt has twice, such as a blank line, keeps only its last id
+  in transformers.
   """
   if not isinstance(ids, dict) or not all(type(i) is int for i in ids.values()):
-    return ids  # refused
+    return ids  # `_by_id` refuses them.
   top = min(max(ids.values(), default=0), 2 * len(ids))
   missing = {*range(top)} - {*ids.values()}
   if 10 * len(missing) > len(ids):
@@ -136,7 +136,7 @@ def _with_gaps_filled(ids):
 
 
 def _byte_pairs(ids, merges, path):
-  """`BytePairs` of a dict from token to id and of merges, both checked."""
+  """Checks a dict from token to id, and merges; makes `BytePairs` of them."""
   check_merges(merges, path)
   return BytePairs(_by_id(ids, path), merges)
 
@@ -152,7 +152,7 @@ def check_merges(merges, path):
 
 
 def _by_id(ids, path):
-  """The tokens of a dict from token to id, in the order of the ids."""
+  """Returns the tokens in the order of their ids, which may have no gaps."""
   if (
     not isinstance(ids, dict)
     or not all(isinstance(token, str) for token in ids)
@@ -180,7 +180,7 @@ def check_vocabulary(tokens, source="the vocabulary"):
       f"{source} lacks {', '.join(missing)} among its {len(tokens)} tokens. "
       "It must be the vocab.txt of a BERT model, with one token a line."
     )
-  # What tensorflow-text can look for.
+  # tensorflow-text can look for tokens up to this size.
   sizes = [len(token.removeprefix("##").encode()) for token in tokens]
   if max(sizes) > _MAX_TOKEN_BYTES:
     longest = tokens[sizes.index(max(sizes))]
@@ -198,15 +198,15 @@ def check_vocabulary(tokens, source="the vocabulary"):
 
 
 def vocabulary_kind(vocabulary):
-  """What a vocabulary has, in words; `WORD_PIECES` for a list of tokens."""
+  """Returns the kind of a vocabulary; `WORD_PIECES` for a list of tokens."""
   kinds = {BytePairs: BYTE_PAIRS, SentencePieces: SENTENCE_PIECES}
   return kinds.get(type(vocabulary), WORD_PIECES)
 
 
 def is_cased(vocabulary):
-  """Whether over 1 % of the tokens have upper-case letters, so text keeps its.
+  """Returns whether over 1 % of the tokens have capitals: the model is cased.
 
-  [CLS], [unused1] and the like do not count.
+  Tokens in brackets, such as [CLS] and [unused1], do not count.
   """
   tokens = getattr(vocabulary, "tokens", vocabulary)
   upper = [t for t in tokens if t != t.lower() and not t.startswith("[")]

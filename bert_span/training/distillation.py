@@ -57,7 +57,7 @@ def check_teachers(extractor, teachers):
 
 
 def with_soft_labels(windows, teachers, temperature, path):
-  """`PackedWindows` with the soft labels of a list of `SpanExtractor`.
+  """Returns `PackedWindows` with the soft labels of a list of `SpanExtractor`.
 
   A continued run reads them from the file `path`.
   """
@@ -72,7 +72,7 @@ def with_soft_labels(windows, teachers, temperature, path):
 
 
 def distillation_loss_fn(extractor, loss, temperature, weight):
-  """The `loss_fn` of windows with soft labels, see the module."""
+  """Returns the `loss_fn` of windows with soft labels, see the module."""
 
   def window_losses(model, batch):
     inputs, labels = extractor.preprocessor.inputs_and_labels(batch)
@@ -89,7 +89,7 @@ def distillation_loss_fn(extractor, loss, temperature, weight):
 
 
 def teachers_digest(teachers):
-  """SHA-256 of the weights of each of some extractors."""
+  """Returns the SHA-256 of the weights of each of some extractors."""
   return [arrays_sha256(teacher.weights) for teacher in teachers]
 
 
@@ -107,7 +107,7 @@ def _read(path, key):
 
 
 def _soft_labels(windows, teachers, temperature):
-  """Dict of soft labels, float32 [all tokens, values]."""
+  """Returns a dict of soft labels, float32 [all tokens, values]."""
   count, lengths = len(windows.token_ids), windows.lengths
   sums = {
     f"soft_{name}": np.zeros([count, *(shape or (1,))])

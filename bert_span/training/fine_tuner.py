@@ -89,7 +89,7 @@ def training_set_of(extractor, examples, options, has_teachers=False):
 
 
 def batches_of(extractor, training_set, options):
-  """The `BucketedBatches` that `train_on` trains on."""
+  """Returns the `BucketedBatches` that `train_on` trains on."""
   return BucketedBatches(
     training_set.windows,
     options.train_batch_size,
@@ -114,7 +114,7 @@ def training_batches(extractor, examples, options):
 
 
 def window_loss_fn(preprocessor, loss):
-  """A function of (model, batch) to the losses of `make_loss`, [batch].
+  """Returns a function of (model, batch) to the losses of `make_loss`, [batch].
 
   `preprocessor` is the one of the batches, or its class.
   """

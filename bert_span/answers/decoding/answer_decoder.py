@@ -54,7 +54,7 @@ class AnswerDecoder(keras.layers.Layer):
 
 
 def span_texts(characters, example_index, char_start, char_end):
-  """The text context[char_start:char_end] of each span: string [spans].
+  """Returns the text context[char_start:char_end] of each span: string [spans].
 
   `characters` are the contexts' code points, ragged int32 [examples,
   (characters)]; the columns are int32 [spans].
@@ -67,7 +67,7 @@ def span_texts(characters, example_index, char_start, char_end):
 
 
 def table_texts(characters, char_start, char_end):
-  """`span_texts` of a table of spans: string [examples, spans]."""
+  """Returns `span_texts` of a table of spans: string [examples, spans]."""
   shape = tf.shape(char_start)
   example_index = tf.repeat(tf.range(shape[0]), shape[1])
   starts, ends = (tf.reshape(x, [-1]) for x in (char_start, char_end))

@@ -99,7 +99,7 @@ class BioDecoder(AnswerDecoder):
     return {"tokens": read_tokens(windows, tag_logits)}
 
   def answers(self, contexts, parts):
-    """The answers of a batch of examples, see `SpanDecoder.answers`."""
+    """Returns the answers of a batch of examples, see `SpanDecoder.answers`."""
     characters = tf.strings.unicode_decode(contexts, "UTF-8")
     num_examples = tf.size(contexts)
     tokens = passage_tokens(parts["tokens"], num_examples)
@@ -163,7 +163,7 @@ def read_tokens(windows, tag_logits):
 
 
 def passage_tokens(tokens, num_examples):
-  """The `PassageTokens` of all `read_tokens` of a batch of examples."""
+  """Returns the `PassageTokens` of all `read_tokens` of a batch of examples."""
   _, num_tokens = ranks(tokens["example_index"], num_examples)
   columns = tf.reduce_max(tf.concat([[0], num_tokens], 0)) + 1
   shape = tf.stack([num_examples, columns])
@@ -178,7 +178,7 @@ def passage_tokens(tokens, num_examples):
 
 
 def best_span_path(tokens):
-  """The most probable labelling with a span, by Viterbi's algorithm.
+  """Returns the most probable labelling with a span, by Viterbi's algorithm.
 
   The states distinguish labellings with a span from the one without:
 

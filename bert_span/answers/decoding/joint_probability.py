@@ -35,7 +35,7 @@ _LOG_ZERO = -1e30
 
 
 def span_log_sums(windows, start_logits, end_logits, temperature, max_length):
-  """Log of the sum over the spans that begin in each window, in nats.
+  """Returns the log of the sum over the spans that begin in each window, in nats.
 
   Logits are float32 [windows, seq_length]; the result is float64 [windows].
   Spans have max_length WordPieces at most.

@@ -30,7 +30,7 @@ def _score(columns):
 
 
 def _logit_sum(columns):
-  """Start + end logit of each row, float64."""
+  """Returns start + end logit of each row, float64."""
   start = tf.cast(columns.start_logit, tf.float64)
   return start + tf.cast(columns.end_logit, tf.float64)
 
@@ -178,7 +178,7 @@ def distinct_entries(candidates, characters, examples, n_best_size):
   rank, available = ranks(candidates.example_index, examples)
 
   def distinct(depth):
-    """Rows of the candidates down to this rank whose text is new."""
+    """Returns rows of the candidates down to this rank whose text is new."""
     row = tf.where(rank < depth)[:, 0]
     columns = (tf.gather(column, row) for column in candidates[1:4])
     return tf.gather(row, first_of_each_text(characters, *columns))
@@ -234,5 +234,5 @@ def with_null_entry(entries, null):
 
 
 def _with_zero(values):
-  """[rows] to [rows + 1]: a zero that padding can gather."""
+  """Returns [rows] to [rows + 1]: a zero that padding can gather."""
   return tf.concat([values, tf.zeros([1], values.dtype)], axis=0)

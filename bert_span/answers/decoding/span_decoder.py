@@ -100,7 +100,7 @@ class SpanDecoder(AnswerDecoder):
     return {"candidates": candidates._asdict(), "windows": of_windows}
 
   def answers(self, contexts, parts):
-    """The answers of a batch of examples, see `call`.
+    """Returns the answers of a batch of examples, see `call`.
 
     `parts` is what `read` returned for all of their windows, in order.
     """
@@ -212,7 +212,7 @@ def answer_columns(spans, null, example_index, log_sums, options):
 
 
 def _list_probability(scores, entries):
-  """The softmax over the scores of the n-best list, as in run_squad."""
+  """Returns the softmax over the scores of the n-best list, as in run_squad."""
   listed = tf.where(entries.is_entry, entries.score, tf.float64.min)
   highest = tf.reduce_max(listed, axis=1, keepdims=True)
   total = tf.reduce_sum(tf.exp(listed - highest), axis=1, keepdims=True)
