@@ -1,4 +1,4 @@
-"""Questions of every kind, which exports are checked with."""
+"""The questions with which exports are checked."""
 
 import importlib.resources
 
@@ -7,7 +7,7 @@ from bert_span.squad.reader import read_squad
 
 
 def sample_examples():
-  """The list of `SquadExample`: the embedded questions, and odd inputs."""
+  """Returns the embedded questions and odd inputs, a list of `SquadExample`."""
   path = importlib.resources.files("bert_span") / "sample/dev.json"
   examples = read_squad(str(path)).examples
   contexts = list(dict.fromkeys(example.context for example in examples))
