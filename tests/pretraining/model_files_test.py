@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 from tiny_pretraining import tiny_batch, tiny_model
 from toy_trainer import assert_same
 
-from bert_span.pretraining.loss import model_inputs
+from bert_span.pretraining.loss import pretraining_inputs
 from bert_span.pretraining.model_files import (
   HEADS_FILE,
   assign_heads,
@@ -136,7 +136,7 @@ def test_transformers_reads_it_and_computes_the_same(
   rows = np.arange(len(logits))[:, np.newaxis]
   np.testing.assert_allclose(
     logits[rows, batch["masked_positions"]],
-    model(model_inputs(batch))["mlm_logits"],
+    model(pretraining_inputs(batch))["mlm_logits"],
     atol=1e-4,
   )
 
