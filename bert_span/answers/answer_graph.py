@@ -1,8 +1,8 @@
 """The TensorFlow function that answers: strings in, answers out.
 
 A passage of a million characters has over a thousand windows. All of them at
-once would need gigabytes. So windows are made, scored and read by the decoder
-a few at a time, and only what the decoder keeps of them stays in memory.
+once would need gigabytes. So a few windows at a time are made, scored and read
+by the decoder, and only the decoder's tables stay in memory.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from bert_span.text.windows import LENGTH_MULTIPLE, SlidingWindows
 _ROWS = tf.TensorSpec([None, None], tf.int32)  # [windows, seq_length]
 _STRINGS = tf.TensorSpec([None], tf.string)
 _INPUTS = [_STRINGS, _STRINGS, tf.TensorSpec([], tf.int32)]
-# The columns of the windows that are returned with their logits.
+# The columns of windows that are returned with the logits.
 _KEPT_COLUMNS = (
   *(*WINDOW_SPECS, "doc_span_index", "context_length", "input_ids"),
   "question_truncated",
@@ -26,11 +26,11 @@ _KEPT_COLUMNS = (
 
 
 def device_steps(options=None):
-  """`StepOptions` with the number of WordPieces for this device."""
+  """Fills in the WordPieces of a step for this device: `StepOptions`."""
   options = options or StepOptions()
   if options.max_wordpieces_per_step:
     return options
-  # A GPU gains from more at once, a processor does not.
+  # A GPU is faster with larger steps, a CPU is not.
   wordpieces = 16384 if tf.config.list_physical_devices("GPU") else 1024
   return dataclasses.replace(options, max_wordpieces_per_step=wordpieces)
 
@@ -39,8 +39,8 @@ class AnswerGraph:
   """Text, windows, encoder and decoder of a trained model as one function.
 
   Answers follow the weights of the `Extractor` as training changes them. The
-  tf.function `encode` makes of input_ids, input_mask and segment_ids, int32
-  [windows, seq_length], a tuple of the model's logits.
+  tf.function `encode` takes input_ids, input_mask and segment_ids, int32
+  [windows, seq_length], and returns a tuple of the model's logits.
   """
 
   def __init__(self, extractor, steps=None, on_windows=None):
@@ -66,29 +66,29 @@ class AnswerGraph:
     )
 
   def columns(self, questions, contexts, max_windows):
-    """All columns of the decoder and question_truncated, in a tf.function.
+    """Returns the decoder's columns and question_truncated, in a tf.function.
 
-    Questions and contexts are string [batch]; what is not UTF-8 counts as
-    U+FFFD. max_windows, int32 scalar, are read at once at most.
+    Questions and contexts are string [batch]; invalid UTF-8 counts as U+FFFD.
+    max_windows, int32 scalar, is the highest number of windows in a step.
     """
     placed = self._place(questions, contexts)
     rows = tf.range(tf.size(placed.lengths))
-    parts = self._read_in_steps(placed, rows, max_windows, self._decoder.read)
+    tables = self._read_in_steps(placed, rows, max_windows, self._decoder.read)
     with tf.name_scope("answers"):
-      columns = self._decoder.answers(contexts, parts)
+      columns = self._decoder.answers(contexts, tables)
     return {**columns, "question_truncated": placed.is_cut}
 
   # Traced when it is first called, once for batches of any size.
   @tf.function(input_signature=_INPUTS, autograph=False)
   def answer(self, questions, contexts, max_windows):
-    """The columns that predictions are made of."""
+    """Returns the columns that predictions are made of."""
     columns = self.columns(questions, contexts, max_windows)
-    # The graph drops what is not asked for, such as n-best texts.
+    # The graph drops all other columns, such as n-best texts.
     return {name: columns[name] for name in self._predicted}
 
   @tf.function(input_signature=_INPUTS, autograph=False)
   def window_logits(self, questions, contexts, max_windows):
-    """The windows and their logits, two dicts."""
+    """Returns the windows and their logits, two dicts."""
     placed, steps = self._place(questions, contexts), self._read_in_steps
     rows = tf.range(tf.size(placed.lengths))
     longest = tf.reduce_max(tf.concat([[1], placed.lengths], 0))
@@ -120,26 +120,26 @@ class AnswerGraph:
 class WindowSteps:
   """Reads the windows of a batch step by step.
 
-  Windows are sorted by length, so that each step is padded no further than
-  its own windows need. With lengths 9, 40, 12 and steps of 64 WordPieces, the
-  steps are (40), padded to 64, and (12, 9), padded to 32. Positions that are
-  padding get the logit NO_LOGIT. Where `sliding_windows` pads to
-  max_seq_length, their logits are kept, as in the original.
+  Windows are sorted by length, so that each step is padded only as far as its
+  windows need. With lengths 9, 40, 12 and steps of 64 WordPieces, the steps are
+  (40), padded to 64, and (12, 9), padded to 32. Padding gets the logit
+  NO_LOGIT. If `sliding_windows` pads to max_seq_length, padding keeps its
+  logits, as in the original.
   """
 
   encode: Callable
   logit_shapes: dict  # name -> shape after [windows, seq_length]
   sliding_windows: SlidingWindows
   options: StepOptions  # of `device_steps`
-  # Called after each step with the windows read so far and all windows; such a
-  # graph cannot be exported.
+  # Called after each step with two counts: windows read so far, all windows. A
+  # graph with such a function cannot be exported.
   on_windows: Callable | None = None
 
   def __call__(self, placed, rows, max_windows, read):
-    """What `read` keeps of windows, a dict of parts as of `SpanDecoder.read`.
+    """Returns the tables of `read` for all windows, see `SpanDecoder.read`.
 
-    rows, int32 [rows], are the windows of `PlacedWindows` to read, max_windows
-    of them in a step at most. In the result "window" is the row in `placed`.
+    rows, int32 [rows], are the windows of `PlacedWindows` to read, at most
+    max_windows of them in a step. The column "window" is the row in `placed`.
     """
     lengths = tf.gather(placed.lengths, rows)
     order = tf.argsort(lengths, direction="DESCENDING", stable=True)
@@ -149,9 +149,9 @@ class WindowSteps:
       seq_length = self.padded(lengths[first])
       fitting = self.options.max_wordpieces_per_step // seq_length
       end = first + tf.clip_by_value(fitting, 1, max_windows)
-      found = self._read_step(placed, rows[first:end], seq_length, read)
+      tables = self._read_step(placed, rows[first:end], seq_length, read)
       arrays = tf.nest.map_structure(
-        lambda array, part: array.write(step, part), arrays, found
+        lambda array, values: array.write(step, values), arrays, tables
       )
       if self.on_windows:
         read_so_far = tf.minimum(end, tf.size(rows))
@@ -166,22 +166,22 @@ class WindowSteps:
     shapes = self.logit_shapes.values()
     no_logits = (tf.zeros([0, 0, *shape]) for shape in shapes)
     start = tf.nest.map_structure(_array_of, read(no_windows, *no_logits))
-    *_, parts = tf.while_loop(
+    *_, arrays = tf.while_loop(
       lambda step, first, arrays: first < tf.size(rows),
       run_step,
       (tf.constant(1), tf.constant(0), start),
-      # One step's inner tables at a time: that is what bounds the memory.
+      # Memory holds the windows of one step at a time.
       parallel_iterations=1,
       name="windows",
     )
-    parts = tf.nest.map_structure(lambda array: array.concat(), parts)
-    for name, part in parts.items():
-      order = tf.argsort(part["window"], stable=True)
-      parts[name] = {n: tf.gather(values, order) for n, values in part.items()}
-    return parts
+    tables = tf.nest.map_structure(lambda array: array.concat(), arrays)
+    for name, table in tables.items():
+      order = tf.argsort(table["window"], stable=True)
+      tables[name] = {n: tf.gather(x, order) for n, x in table.items()}
+    return tables
 
   def logits(self, placed, rows, max_windows, seq_length):
-    """The logits of windows by name, in their order, padded to seq_length."""
+    """Returns the logits of the windows by name, padded to seq_length."""
 
     def keep(windows, *logits):
       missing = seq_length - tf.shape(windows["input_mask"])[1]
@@ -196,7 +196,7 @@ class WindowSteps:
     return logits
 
   def padded(self, length):
-    """WordPieces that windows of this length or less are padded to."""
+    """Returns the padded length of windows of this length or less."""
     most = self.sliding_windows.options.max_seq_length
     if self.sliding_windows.pad_to_max:
       return tf.constant(most)
@@ -210,14 +210,14 @@ class WindowSteps:
       inputs = map(_to_power_of_two, inputs)
     logits = [x[: tf.size(rows)] for x in self.encode(*inputs)]
     if not self.sliding_windows.pad_to_max:
-      # Which positions have logits must not depend on the step's other windows.
+      # The positions with logits must not depend on other windows of the step.
       is_real = tf.cast(windows["input_mask"], tf.bool)
       for i, x in enumerate(logits):
         more_axes = [tf.newaxis] * (x.shape.rank - 2)
         logits[i] = tf.where(is_real[(..., *more_axes)], x, NO_LOGIT)
     return {
-      name: {**part, "window": tf.gather(rows, part["window"])}
-      for name, part in read(windows, *logits).items()
+      name: {**table, "window": tf.gather(rows, table["window"])}
+      for name, table in read(windows, *logits).items()
     }
 
 
@@ -226,17 +226,17 @@ def _to_power_of_two(values):
   # A compiled encoder is compiled again for each number of rows.
   num_rows = tf.shape(values)[0]
   powers = tf.constant([2**i for i in range(31)])
-  wanted = tf.reduce_min(tf.boolean_mask(powers, powers >= num_rows))
-  return tf.gather(values, tf.range(wanted) % num_rows)
+  target = tf.reduce_min(tf.boolean_mask(powers, powers >= num_rows))
+  return tf.gather(values, tf.range(target) % num_rows)
 
 
-def _array_of(part):
-  """A TensorArray that begins with a part."""
+def _array_of(values):
+  """Returns a TensorArray with the values as element 0."""
   array = tf.TensorArray(
-    part.dtype,
+    values.dtype,
     size=1,
     dynamic_size=True,
-    element_shape=[None, *part.shape[1:]],
+    element_shape=[None, *values.shape[1:]],
     infer_shape=False,
   )
-  return array.write(0, part)
+  return array.write(0, values)

@@ -1,4 +1,4 @@
-"""The columns of an answer: a table for each of the two kinds of list.
+"""The columns of an answer: a table for n-best lists and one for spans.
 
 A SavedModel returns these columns, its model card describes them, exports are
 compared with the model by them, the client reads them, and `ask --json` and
@@ -14,7 +14,7 @@ from bert_span.storage.files import encodable
 
 
 class Use(enum.Flag):
-  """Where the values of a column are found."""
+  """The uses of a column."""
 
   SERVED = enum.auto()  # in the outputs of a SavedModel
   COMPARED = enum.auto()  # in the outputs that must equal the model's answers
@@ -35,12 +35,12 @@ class Column:
   bytes_of: str | None = None
 
   def served_value(self, entry):
-    """The value in an answer as a SavedModel returns it."""
+    """Returns the value of an entry as a SavedModel returns it."""
     value = getattr(entry, self.field)
     return encodable(value) if self.dtype == "string" else value
 
   def json_value(self, entry):
-    """The value in an answer; None for the offsets of "no answer"."""
+    """Returns the value of an entry; None for the offsets of "no answer"."""
     is_offset = self.field in ("char_start", "char_end")
     if is_offset and entry.char_end <= entry.char_start:
       return None
@@ -76,9 +76,9 @@ class AnswerColumns:
   def predictions(self, ids, contexts, columns, answer_type=Answer):
     """Yields the `Prediction` of each question.
 
-    `columns` is a dict of lists by name: the columns of the fields of
-    answer_type, without which a field has its default. Lists of entries may
-    have padding. Texts are cut from the contexts, which are str.
+    `columns` is a dict of lists by name. A field of answer_type without a
+    column has its default. Lists of entries may have padding. Texts are cut
+    from the contexts, which are str.
     """
     # In the order of answer_type's arguments.
     _, *fields = dataclasses.fields(answer_type)
@@ -112,12 +112,12 @@ class AnswerColumns:
       yield Prediction(qas_id, answer, tuple(n_best), tuple(spans))
 
   def listed(self, prediction, n_best):
-    """The entries to show: all spans of an answer, or the n_best best."""
+    """Returns all spans of an answer, or the first n_best candidates."""
     entries = getattr(prediction, self.entries)
     return entries if self.entries == "spans" else entries[:n_best]
 
   def expected_row(self, prediction):
-    """Dict of the served values that must equal a `Prediction`, unpadded."""
+    """Returns the served values that an export must equal, without padding."""
     entries = getattr(prediction, self.entries)
     row = {
       c.name: c.served_value(prediction.answer)
@@ -131,7 +131,7 @@ class AnswerColumns:
     return row
 
   def json_answer(self, prediction, n_best):
-    """The JSON object of a `Prediction`, as `ask --json` prints it."""
+    """Returns a `Prediction` as the JSON object of `ask --json`."""
     in_answer, in_entry = (
       [c for c in columns if Use.JSON in c.uses]
       for columns in (self.question, self.entry)
@@ -144,7 +144,7 @@ class AnswerColumns:
     return answer
 
   def entry_values(self, entry):
-    """Dict of the values in an entry by field."""
+    """Returns the values of an entry by field."""
     columns = [c for c in self.entry if Use.JSON in c.uses]
     return {c.field: getattr(entry, c.field) for c in columns}
 
@@ -157,9 +157,9 @@ class AnswerColumns:
     )
 
   def answer_row(self, prediction, n_best=1):
-    """The row of a `Prediction` in files of beam_predict, of JSON values.
+    """Returns a `Prediction` as a row of beam_predict, of JSON values.
 
-    The list of a span head is missing with n_best=1.
+    With n_best=1 the row of a span head has no list.
     """
     in_answer, in_entry = self.row_columns
     row = {c.name: c.json_value(prediction.answer) for c in in_answer}

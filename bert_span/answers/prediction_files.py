@@ -10,7 +10,7 @@ from bert_span.answers.predictions import as_original_without_span
 from bert_span.options.messages import shortened
 from bert_span.storage.atomic_file import json_text, write_files
 from bert_span.storage.files import read_json_object
-from bert_span.storage.json_fields import is_kind
+from bert_span.storage.json_fields import is_json
 from bert_span.storage.log import log_line
 
 PREDICTIONS_FILE = "predictions.json"
@@ -37,7 +37,7 @@ def write_predictions(
 ):
   """Writes prediction files, logs a summary, returns the predictions.
 
-  They are run_squad's, with char_start and char_end in n-best entries. Of a
+  They are run_squad's, with char_start and char_end in n-best entries. For a
   B/I/O head span_predictions.json has all spans, and predictions.json the best
   one, so that SQuAD's evaluators read it. Files of an earlier run are replaced
   or removed as a set. `others` are the contents of more files, by name.
@@ -66,9 +66,9 @@ def write_predictions(
 
 
 def json_entry(entry):
-  """An n-best entry with run_squad's keys in its order, then our offsets.
+  """Returns an n-best entry with run_squad's keys in its order, then offsets.
 
-  "No answer" has None for its offsets.
+  The offsets of "no answer" are None.
   """
   names = ("text", "probability", "start_logit", "end_logit")
   result = {name: getattr(entry, name) for name in names}
@@ -79,11 +79,11 @@ def json_entry(entry):
 
 
 def read_predictions(path):
-  """The dict of a predictions.json, local or remote: question ids to texts.
+  """Reads a predictions.json, local or remote: texts by question id.
 
-  OSError if the file cannot be read, ValueError if it is not such a file.
+  Raises OSError if the file cannot be read, ValueError if it is no such file.
   """
-  return _read(
+  return _read_by_id(
     path,
     lambda value: value if isinstance(value, str) else None,
     'a string, "" for no answer, as in a predictions.json',
@@ -92,20 +92,20 @@ def read_predictions(path):
 
 def read_na_probs(path):
   """Reads the finite no-answer scores of a null_odds.json by question id."""
-  return _read(
+  return _read_by_id(
     path,
     lambda value: value if _is_number(value, -_LARGEST, _LARGEST) else None,
-    "a finite no-answer score, higher the less likely an answer is, as in a "
+    "a finite no-answer score, high if an answer is unlikely, as in a "
     "null_odds.json",
   )
 
 
 def read_n_best(path):
-  """Tuples of `Answer` of an nbest_predictions.json, by question id.
+  """Reads an nbest_predictions.json: tuples of `Answer` by question id.
 
   "No answer" has no offsets, and files of the original have none.
   """
-  return _read(
+  return _read_by_id(
     path,
     _n_best_list,
     "a list of objects, each with the string text, a probability from 0 to 1, "
@@ -115,12 +115,12 @@ def read_n_best(path):
 
 
 def read_span_predictions(path):
-  """The lists of texts of a span_predictions.json by question id.
+  """Reads a span_predictions.json: lists of texts by question id.
 
   A value in the file is a list of texts (as for MultiSpanQA's evaluator) or of
-  objects with the key "text", or one text. "" is no answer, like [].
+  objects with the key "text", or one text. Both "" and [] are "no answer".
   """
-  return _read(
+  return _read_by_id(
     path,
     _span_texts,
     "a text or a list of spans with their texts, [] for no answer, as in a "
@@ -128,8 +128,8 @@ def read_span_predictions(path):
   )
 
 
-def _read(path, parse, rule):
-  """Dict of question id to parse(value), which is None against the rule."""
+def _read_by_id(path, parse, rule):
+  """Reads parse(value) by question id; None means a value against the rule."""
   num_repeated = 0
 
   def to_dict(pairs):
@@ -140,7 +140,7 @@ def _read(path, parse, rule):
 
   values = read_json_object(path, object_pairs_hook=to_dict)
   if num_repeated:
-    # As the official evaluators, which do not notice.
+    # The official evaluators count the last one, too, without notice.
     log_line(
       f"{path}: {num_repeated} repeated keys; the last entry of each counts."
     )
@@ -155,7 +155,7 @@ def _read(path, parse, rule):
 
 
 def _is_number(value, low, high):
-  return is_kind(value, (int, float)) and low <= value <= high
+  return is_json(value, (int, float)) and low <= value <= high
 
 
 def _n_best_list(value):
@@ -165,13 +165,13 @@ def _n_best_list(value):
 
 
 def _listed_answer(entry):
-  """The `Answer` of a JSON value, or None."""
+  """Makes an `Answer` of a JSON value; None if it does not fit."""
   values = entry if isinstance(entry, dict) else {}
   names = ("text", "probability", "char_start", "char_end")
   text, probability, start, end = map(values.get, names)
-  has_offsets = is_kind(start, int) and is_kind(end, int) and 0 <= start <= end
+  has_offsets = is_json(start, int) and is_json(end, int) and 0 <= start <= end
   fits = isinstance(text, str) and (has_offsets or start is end is None)
-  # Sums of float32 exponentials may exceed 1 by a rounding.
+  # Rounding may bring a sum of float32 exponentials above 1.
   if not (fits and _is_number(probability, -1e-6, 1 + 1e-6)):
     return None
   return Answer(text, start, end, None, float(min(max(probability, 0), 1)))

@@ -1,7 +1,7 @@
-"""Predictions from the columns of a decoder, and answers from predictions.
+"""Makes predictions of the columns of a decoder, and answers of predictions.
 
-Texts are cut from each example's own context and not taken from the decoder's
-UTF-8, which cannot hold the lone surrogates that JSON can.
+Texts are cut from the contexts and not taken from the decoder: JSON can hold
+lone surrogates, the decoder's UTF-8 cannot.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from bert_span.squad.example import SquadExample, question_pairs
 def answer(predictions, options, question, context, n_best=1):
   """Answers one question, or several; see `Extractor.answer`.
 
-  `predictions` is a function of `SquadExample`s, with options for its decoder.
+  `predictions` is a function of `SquadExample`s, `options` are its decoder's.
   """
   largest = getattr(options, "n_best_size", n_best)
   if not 1 <= n_best <= largest:
@@ -22,25 +22,29 @@ def answer(predictions, options, question, context, n_best=1):
       "n_best must be between 1 and the decoder's n_best_size, "
       f"{largest}. Received: {n_best}."
     )
-  return _ask(predictions, question, context, lambda p: p.best(n_best))
+  return _map_predictions(
+    lambda p: p.best(n_best), predictions, question, context
+  )
 
 
 def answers(predictions, question, context):
-  """The answer to one question, or to several; see `Extractor.answers`."""
-  return _ask(predictions, question, context, lambda p: list(p.spans))
+  """Returns all spans of one answer, or of several; see `Extractor.answers`."""
+  return _map_predictions(
+    lambda p: list(p.spans), predictions, question, context
+  )
 
 
-def _ask(predictions, question, context, form_of):
+def _map_predictions(function, predictions, question, context):
   pairs = enumerate(question_pairs(question, context))
   examples = [SquadExample(str(i), *pair) for i, pair in pairs]
-  formed = list(map(form_of, predictions(examples)))
-  return formed[0] if isinstance(question, str) else formed
+  results = list(map(function, predictions(examples)))
+  return results[0] if isinstance(question, str) else results
 
 
 def predictions_of(table, examples, outputs):
-  """The list of `Prediction` of a batch.
+  """Returns the list of `Prediction` of a batch.
 
-  `outputs` has the columns `predicted` of the `AnswerColumns`.
+  `table` is an `AnswerColumns`, and `outputs` has its columns `predicted`.
   """
   columns = {n: np.asarray(outputs[n]).tolist() for n in table.predicted}
   ids, contexts = (
@@ -53,9 +57,9 @@ def predictions_of(table, examples, outputs):
 def as_original_without_span(predictions, version_2_with_negative):
   """Gives each `Prediction` without a possible span the answer of run_squad.
 
-  The n-best candidates of such a question all touch the question or the
-  padding, or its passage has no token. run_squad answers with the word "empty";
-  with version_2_with_negative it ends in an exception, here a ValueError.
+  For such a question all n-best candidates touch the question or the padding,
+  or the passage has no token. run_squad answers with the word "empty"; with
+  version_2_with_negative it ends in an exception, here a ValueError.
 
   Source: google-research/bert, run_squad.py, write_predictions.
   """
@@ -71,8 +75,8 @@ def as_original_without_span(predictions, version_2_with_negative):
     results.append(prediction)
   if version_2_with_negative and changed:
     raise ValueError(
-      f"--no_span=original: no span is possible for {len(changed)} of "
+      f"no_span=original: no span is possible for {len(changed)} of "
       f"{len(predictions)} questions (first: {', '.join(changed[:5])}); the "
-      "original ends in an exception there. Use --no_span=no_answer."
+      "original ends in an exception there. Use no_span=no_answer."
     )
   return results

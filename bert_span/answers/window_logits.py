@@ -1,4 +1,4 @@
-"""Logits of all windows of some questions, the answers they give, and files.
+"""Logits of all windows of some questions: their answers, and their files.
 
 A file of logits is an .npz with
 
@@ -7,13 +7,13 @@ A file of logits is an .npz with
   start_logits    float32 [windows, max_seq_length]
   end_logits      float32 [windows, max_seq_length]
 
-or, of a B/I/O head, instead of the last two
+or, for a B/I/O head, instead of the last two
 
   tag_logits      float32 [windows, max_seq_length, 3], of B, I and O
 
-Positions that the encoder was not run on hold NO_LOGIT. Nothing is pickled, and
-the order of the windows is free. NumPy drops the characters U+0000 at the end
-of an id, so ids that differ in these alone are one id here.
+Positions that the encoder did not read have NO_LOGIT. Nothing is pickled, and
+the windows may have any order. NumPy drops the characters U+0000 at the end of
+an id, so ids that differ only in these are one id here.
 """
 
 import io
@@ -29,9 +29,9 @@ from bert_span.data.window_batches import example_arrays
 from bert_span.storage.files import read_bytes
 
 _OTHER_WINDOWS = (
-  "Give the file of questions, vocabulary, case and window flags "
-  "(--max_seq_length, --doc_stride, --max_query_length) that the logits were "
-  "saved with."
+  "Give the file of questions, vocabulary, case and window options "
+  "(max_seq_length, doc_stride, max_query_length) that the logits were saved "
+  "with."
 )
 # Columns of windows that a `WindowDecoder` reads.
 DECODED_COLUMNS = (*WINDOW_SPECS, "question_truncated")
@@ -46,49 +46,50 @@ class WindowLogits(NamedTuple):
 
 
 class WindowDecoder:
-  """Predictions of `WindowLogits` that hold all windows of their examples.
+  """Makes predictions of `WindowLogits` with all windows of their examples.
 
-  `kind` is a subclass of `Extractor`, and `options` are those of its decoder.
+  `options` are those of the decoder of `extractor_class`.
   """
 
-  def __init__(self, kind, options):
-    self._kind = kind
-    decoder = kind.decoder_of(options)
-    names = {*kind.columns.predicted} - {"question_truncated"}
+  def __init__(self, extractor_class, options):
+    self._columns = extractor_class.columns
+    self._shapes = extractor_class.logits
+    decoder = extractor_class.decoder_of(options)
+    names = {*self._columns.predicted} - {"question_truncated"}
 
-    # Tracing takes seconds: once for batches of any size.
-    shapes = kind.logits.values()
+    # Tracing takes seconds, so one graph takes batches of any size.
     specs = (
-      tf.TensorSpec([None, None, *shape], tf.float32) for shape in shapes
+      tf.TensorSpec([None, None, *shape], tf.float32)
+      for shape in self._shapes.values()
     )
     signature = (tf.TensorSpec([None], tf.string), WINDOW_SPECS, *specs)
 
     @tf.function(input_signature=signature, autograph=False)
     def decode(contexts, windows, *logits):
       outputs = decoder.answers(contexts, decoder.read(windows, *logits))
-      # The graph drops what is not asked for, such as n-best texts.
+      # The graph drops all other columns, such as n-best texts.
       return {name: outputs[name] for name in names}
 
     self._decode = decode
 
   def __call__(self, logits):
     contexts = example_arrays(logits.examples)["context"]
-    # As they are: tf.constant would copy them, twice.
+    # They stay arrays: tf.constant would copy them twice.
     windows = {name: logits.windows[name] for name in WINDOW_SPECS}
-    scores = _checked_logits(self._kind, logits)
+    scores = _checked_logits(self._shapes, logits)
     outputs = self._decode(tf.constant(contexts, tf.string), windows, *scores)
     is_cut = np.zeros(len(logits.examples), bool)
     is_cut[windows["example_index"]] = logits.windows["question_truncated"]
     outputs["question_truncated"] = is_cut
-    return predictions_of(self._kind.columns, logits.examples, outputs)
+    return predictions_of(self._columns, logits.examples, outputs)
 
 
-def _checked_logits(kind, logits):
-  """Yields the arrays of `WindowLogits`; ValueError unless they are of windows.
+def _checked_logits(shapes, logits):
+  """Yields the arrays of `WindowLogits`; ValueError if a shape is wrong.
 
-  A tf.function that is called with another shape stays locked for ever.
+  A tf.function stays locked after a call with another shape.
   """
-  for name, shape in kind.logits.items():
+  for name, shape in shapes.items():
     expected = (*logits.windows["input_mask"].shape, *shape)
     values = np.asarray(logits.logits[name], np.float32)
     if values.shape != expected:
@@ -119,7 +120,7 @@ class LogitsWriter:
       rows += list(np.array(logits.logits[name], np.float32))
 
   def content(self, max_seq_length):
-    """The bytes of the file; windows are padded to so many WordPieces."""
+    """Returns the bytes of the file, padded to max_seq_length WordPieces."""
     arrays = {
       "qas_id": np.array(self._ids, np.str_),
       "doc_span_index": np.array(self._indexes, np.int32),
@@ -135,10 +136,9 @@ class LogitsWriter:
 
 
 class SavedLogits:
-  """The logits of a file; ValueError if it is damaged, or OSError.
+  """The logits of a file; ValueError if it is damaged.
 
-  The attribute `logits` is a dict of name to float32 [windows, max_seq_length,
-  ..].
+  The attribute `logits` has float32 [windows, max_seq_length, ..] by name.
   """
 
   def __init__(self, path, shapes):
@@ -157,16 +157,16 @@ class SavedLogits:
         self._refuse(key, f"{fault}{NO_LOGIT:g} where there is none.")
 
   def take(self, examples, windows):
-    """The dict of logits of some windows of examples, in their order.
+    """Returns the logits of some windows of examples by name, in their order.
 
-    ValueError if one is not in the file, or has another length there.
+    Raises ValueError if a window is not in the file, or has another length.
     """
     is_token = np.asarray(windows["input_mask"]) > 0  # [windows, length]
     saved_length = next(iter(self.logits.values())).shape[1]
     if saved_length != is_token.shape[1]:
       raise ValueError(
         f"{self._path}: the logits are of windows of {saved_length} WordPieces,"
-        f" not of --max_seq_length={is_token.shape[1]}. {_OTHER_WINDOWS}"
+        f" not of max_seq_length={is_token.shape[1]}. {_OTHER_WINDOWS}"
       )
     ids = [_key_id(examples[i].qas_id) for i in windows["example_index"]]
     keys = list(zip(ids, map(int, windows["doc_span_index"]), strict=True))
@@ -185,7 +185,7 @@ class SavedLogits:
     return logits
 
   def check_all_taken(self):
-    """Raises a ValueError if the file has other windows, too."""
+    """Raises ValueError if windows of the file were not taken."""
     left = np.flatnonzero(~self._used)
     if left.size:
       fault = f"is one of {left.size} windows too many. {_OTHER_WINDOWS}"
@@ -198,31 +198,31 @@ class SavedLogits:
 
 
 def _key_id(qas_id):
-  """An id as NumPy keeps it; integers become strings, as in SQuAD files."""
+  """Returns an id as NumPy keeps it; integers become strings, as in SQuAD."""
   if isinstance(qas_id, bytes):
     qas_id = qas_id.decode("utf-8", "replace")
   return str(qas_id).rstrip("\0")
 
 
 def _load_arrays(path, shapes):
-  """Dict of the file's arrays; only these are unpacked, and they fit."""
+  """Unpacks the arrays that are needed, and checks types and shapes."""
   names = ("qas_id", "doc_span_index", *shapes)
   content = io.BytesIO(read_bytes(path))
   try:
     with np.load(content, allow_pickle=False) as file:
       arrays = {name: file[name] for name in names}
-    arrays["qas_id"].tolist()  # Fails for what is no code point.
+    arrays["qas_id"].tolist()  # Fails if a number is no code point.
     windows = arrays["qas_id"].shape[:1]
     length = arrays[names[2]].shape[1:2]
-    wanted = {
+    expected = {
       "qas_id": ("USiu", windows),
       "doc_span_index": ("iu", windows),
       **{name: ("fiu", windows + length + s) for name, s in shapes.items()},
     }
     received = ", ".join(f"{n} {x.dtype} {x.shape}" for n, x in arrays.items())
-    for name, (kinds, shape) in wanted.items():
-      found = arrays[name]
-      if found.dtype.kind not in kinds or found.shape != shape or not length:
+    for name, (type_codes, shape) in expected.items():
+      array, code = arrays[name], arrays[name].dtype.kind
+      if code not in type_codes or array.shape != shape or not length:
         raise ValueError(f"{name} does not fit, received {received}")
   # For damaged files, zipfile, zlib and NumPy raise a dozen types.
   except Exception as error:

@@ -17,7 +17,7 @@ from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.presets.span_config import find_embedded_model
 from bert_span.squad.example import SquadExample
 
-# A model that cannot answer this is what fails, and not a question.
+# If a model cannot answer this, the model fails and not a question.
 _PROBE = SquadExample("probe", "Who came?", "John Smith came.")
 
 
@@ -28,7 +28,7 @@ class AnswerSource:
   model: str  # model directory or exported version; every worker sees the path
   n_best: int = 1  # entries of a span head's n-best list; 1 for no list
   batch_size: int = 8  # windows that the model reads at once
-  # See `SpanExtractor`; a SavedModel has its own.
+  # See `SpanExtractor`; a SavedModel ignores them.
   window_options: object = None
   decoder_options: object = None
   fixed_length: bool = False
@@ -55,7 +55,7 @@ class AnswerSource:
     lock = threading.Lock()
 
     def answer_rows(examples):
-      # Threads take turns: TensorFlow uses all cores for one.
+      # One thread at a time: TensorFlow uses all cores for it.
       with lock:
         for prediction in predictions(examples):
           yield columns.answer_row(prediction, self.n_best)
@@ -74,16 +74,16 @@ def _load_saved_model(path):
   import tensorflow_text  # noqa: F401 -- registers its ops
 
   model = tf.saved_model.load(path)
-  answered = set(model.signatures[SERVING_DEFAULT].structured_outputs)
-  tables = [t for t in TABLES if answered.issuperset(c.name for c in t.served)]
+  outputs = set(model.signatures[SERVING_DEFAULT].structured_outputs)
+  tables = [t for t in TABLES if outputs.issuperset(c.name for c in t.served)]
   if not tables:
     raise ValueError(
-      f"{path} answers with {', '.join(sorted(answered))}, which no model of "
+      f"{path} answers with {', '.join(sorted(outputs))}, as no model of "
       "bert_span does. Export the model with export_saved_model."
     )
 
   def predictions(examples):
-    # From `model`, which keeps the variables alive.
+    # Looked up here, so that `model` keeps the variables alive.
     serve = model.signatures[SERVING_DEFAULT]
     for batch in example_batches(examples):
       arrays = example_arrays(batch)
@@ -98,8 +98,8 @@ def _load_saved_model(path):
 def answer_shard(records, answer_rows):
   """Returns a row for the first question of each id, and `BadRecord`s.
 
-  Both are in the order of locations. A question that the model fails on is a
-  bad record. If the model fails on a plain question too, its error is raised.
+  Both are in the order of locations. A question on which the model fails is a
+  bad record. If the model also fails on a plain question, its error is raised.
   """
   dead_letters, first = [], {}
   for record in sorted(records, key=lambda record: record.location):
@@ -114,7 +114,7 @@ def answer_shard(records, answer_rows):
         "question is answered. Give each question its own id."
       )
       dead_letters.append(record.refused(reason))
-  # In order of characters, so that those of a batch need little padding.
+  # By length in characters, so that batches need little padding.
   questions = sorted(
     first.values(),
     key=lambda q: len(q.example.question) + len(q.example.context),
@@ -137,7 +137,7 @@ def _outcomes(examples, answer_rows):
     try:
       yield from list(answer_rows(batch))
     except Exception:
-      # Python's log, which Beam collects from the workers.
+      # Beam collects Python's log from the workers.
       logging.exception("Answering failed; its questions are asked one by one.")
       for example in batch:
         try:

@@ -1,4 +1,4 @@
-"""Counters of a pipeline, and their totals once it has run."""
+"""Counters of a pipeline, and their totals after it has run."""
 
 import collections
 
@@ -13,7 +13,7 @@ def count(name, number=1):
 
 
 def run_and_count(pipeline):
-  """Runs a pipeline; returns a Counter of its metrics, None without any."""
+  """Runs a pipeline; returns a Counter of its metrics, or None."""
   result = pipeline.run()
   result.wait_until_finish()
   try:
@@ -23,7 +23,7 @@ def run_and_count(pipeline):
   results = metrics.query(MetricsFilter().with_namespace(NAMESPACE))
   totals = collections.Counter()
   for metric in (*results["counters"], *results["distributions"]):
-    # A distribution, such as RunInference's latency, counts by its sum.
+    # Of a distribution, such as RunInference's latency, the sum is used.
     value = getattr(metric.result, "sum", metric.result)
     totals[metric.key.metric.name] += value
   return totals

@@ -1,4 +1,4 @@
-"""Questions in files to answers in shards, as an Apache Beam pipeline.
+"""An Apache Beam pipeline from questions in files to answers in shards.
 
 files -> questions -> shards -> RunInference -> two files a shard
 """
@@ -14,8 +14,8 @@ from bert_span.beam.question_files import read_questions
 def add_prediction_steps(pipeline, files, shards, source, questions=()):
   """Adds the steps that answer `QuestionFile`s by an `AnswerSource`.
 
-  They write the `AnswerShards` that are not done. `questions` are asked about
-  every passage; see `read_questions`.
+  They write those of the `AnswerShards` that are not done. `questions` are
+  asked about every passage, see `read_questions`.
   """
   done = shards.done()
 
@@ -42,15 +42,15 @@ def add_prediction_steps(pipeline, files, shards, source, questions=()):
     | "Spread" >> beam.Reshuffle()
     | "Read" >> beam.FlatMap(read)
   )
-  # A shard without questions is written as well: a run is done when all
-  # shards have files.
+  # A shard without questions is written, too: a run is done when all shards
+  # have files.
   empty = pipeline | "Shards" >> beam.Create(
     [(shard, None) for shard in range(shards.count) if shard not in done]
   )
   return (
     (records, empty)
     | beam.Flatten()
-    # Before answering, so that no shard waits for another.
+    # Grouped before answering, so that no shard waits for another.
     | "Deal" >> beam.GroupByKey()
     # A shard is one batch, without the None of "Shards".
     | "Collect"

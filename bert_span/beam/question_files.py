@@ -1,4 +1,4 @@
-"""Files of questions, JSON lines or Parquet, checked record by record.
+"""Reads files of questions, JSON lines or Parquet, and checks each record.
 
 Only a file that cannot be opened is an error.
 """
@@ -9,7 +9,7 @@ import os
 
 from bert_span.squad.example import SquadExample
 from bert_span.storage import files
-from bert_span.storage.json_fields import is_kind
+from bert_span.storage.json_fields import is_json
 
 _NAMES = ("id", "question", "context")
 _ROWS_AT_ONCE = 256
@@ -18,8 +18,8 @@ _ROWS_AT_ONCE = 256
 @dataclasses.dataclass(frozen=True, order=True)
 class RecordLocation:
   path: str
-  number: int  # in the file, from 1: of the line, or the row
-  question: int = 0  # number among those asked about the passage
+  number: int  # of the line or row in the file, from 1
+  question: int = 0  # number among the questions about the passage
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,8 +27,8 @@ class BadRecord:
   """A record that is not answered, a dead letter."""
 
   location: RecordLocation
-  reason: str  # a sentence: what is wrong and what to do
-  content: str = ""  # the record as text, as far as there is one
+  reason: str  # sentences: the fault and the remedy
+  content: str = ""  # the record as text, if it has one
   qas_id: str = ""
 
 
@@ -59,7 +59,7 @@ class QuestionFile:
 def find_question_files(patterns, format=None):
   """Returns the sorted `QuestionFile`s of paths and globs.
 
-  Their format is `format`, or by default that of each path's ending.
+  `format` None takes the format of each path's ending.
   """
   question_files = []
   for path in sorted(files.find_files(patterns)):
@@ -68,7 +68,7 @@ def find_question_files(patterns, format=None):
     if file_format not in _READERS:
       raise ValueError(
         f"{path}: the format must be one of {', '.join(_READERS)}, as "
-        f"--input_format or by the ending. Received: {format or ending!r}. "
+        f"input_format or by the ending. Received: {format or ending!r}. "
         "Convert the file to JSON lines of id, question and context."
       )
     question_files.append(QuestionFile(path, file_format))
@@ -76,9 +76,9 @@ def find_question_files(patterns, format=None):
 
 
 def read_questions(file, questions=()):
-  """Yields a `LocatedQuestion` or `BadRecord` for each of a `QuestionFile`.
+  """Yields a `LocatedQuestion` or `BadRecord` for each record of a file.
 
-  `questions` are asked about every passage, instead of the records' own.
+  `questions` are asked about every passage, instead of the records' questions.
   """
   for number, record in _READERS[file.format](file.path):
     if isinstance(record, BadRecord):
@@ -88,20 +88,20 @@ def read_questions(file, questions=()):
     try:
       qas_id, context = _text(record, "id"), _text(record, "context")
       rows = [{"question": question} for question in questions] or [record]
-      asked = [_text(row, "question") for row in rows]
+      texts = [_text(row, "question") for row in rows]
     except ValueError as error:
       qas_id = record.get("id") if isinstance(record, dict) else None
       # Beam passes strings on as UTF-8.
       qas_id = "" if qas_id is None else files.encodable(str(qas_id))
-      # Bytes and the like as Python shows them.
+      # Values that JSON lacks, such as bytes, as Python shows them.
       content = json.dumps(record, default=repr)
       yield BadRecord(location, str(error), content, qas_id)
       continue
-    for index, question in enumerate(asked):
-      asked_id = f"{qas_id}#{index}" if len(asked) > 1 else qas_id
+    for index, question in enumerate(texts):
+      question_id = f"{qas_id}#{index}" if len(texts) > 1 else qas_id
       yield LocatedQuestion(
         dataclasses.replace(location, question=index),
-        SquadExample(asked_id, question, context),
+        SquadExample(question_id, question, context),
       )
 
 
@@ -112,28 +112,28 @@ def _text(record, name):
       f"{type(record).__name__}."
     )
   value = record.get(name)
-  if name == "id" and is_kind(value, int):
-    return str(value)  # As in real SQuAD files.
+  if name == "id" and is_json(value, int):
+    return str(value)  # Real SQuAD files have integers.
   if value is None:
     known = ", ".join(map(repr, list(record)[:8])) or "none"
     raise ValueError(f"{name!r} is missing. Add it; the keys are: {known}.")
   if isinstance(value, bytes):  # a binary column
     value = files.decode_utf8(value, f"{name!r} is", "utf-8")
   if not isinstance(value, str):
-    kind = type(value).__name__
-    raise ValueError(f"{name!r} must be a string, not {kind}. Correct it.")
+    received = type(value).__name__
+    raise ValueError(f"{name!r} must be a string, not {received}. Correct it.")
   if value != files.encodable(value):
     raise ValueError(
       f"{name!r} has half a character (a lone surrogate, such as \\ud800), "
       "which no text file can hold. Write the whole character."
     )
   if name == "id" and not value:
-    raise ValueError("'id' is empty. Give each question its own id.")
+    raise ValueError("'id' is empty. Give each question an id.")
   return value
 
 
-# The readers yield (number, record): what should be a dict of id, question and
-# context, or a `BadRecord`.
+# The readers yield (number, record). A record is a `BadRecord`, or should be a
+# dict of id, question and context.
 def _read_json_lines(path):
   with files.open_file(path) as file:
     for number, line in enumerate(file, 1):
@@ -149,17 +149,17 @@ def _read_json_lines(path):
 
 
 def _read_parquet(path):
-  # Apache Beam brings it; JSON lines do not need it.
+  # Apache Beam installs it; JSON lines do not need it.
   import pyarrow
   from pyarrow import parquet
 
-  def damaged(number, part, error):
-    reason = f"Damaged: {part} ({error}). Write the file again."
+  def damaged(number, subject, error):
+    reason = f"Damaged: {subject} ({error}). Write the file again."
     return number, BadRecord(RecordLocation(path, number), reason)
 
   # pyarrow raises an OSError for a damaged page, too.
   damage = (pyarrow.ArrowException, OSError, UnicodeDecodeError)
-  files.open_file(path).close()  # raises if there is no such file
+  files.open_file(path).close()  # Raises if the file does not exist.
   source, number = path, 0
   if files.is_remote(path):
     source = pyarrow.BufferReader(files.read_bytes(path))

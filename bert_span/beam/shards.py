@@ -4,11 +4,11 @@ A shard has a row for each question, in JSON lines or Parquet:
 
   id, answer, char_start, char_end, score, probability, null_odds,
   question_truncated
-  n_best   of a span head, for n_best above 1: objects of text, char_start,
+  n_best   span head with n_best above 1: objects of text, char_start,
            char_end, score, probability, best first
-  spans    of a B/I/O head: the same objects, in order of position
+  spans    B/I/O head: the same objects, in order of position
 
-"No answer" is "" with offsets null. `AnswerColumns.answer_row` makes rows.
+"No answer" is "" with null offsets. `AnswerColumns.answer_row` makes the rows.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ from bert_span.storage.files import (
 
 @dataclasses.dataclass(frozen=True)
 class AnswerShards:
-  """The shards of a run; one whose answers exist is done."""
+  """The shards of a run. A shard is done if its file of answers exists."""
 
   directory: str  # local or any path of tf.io.gfile
   count: int
@@ -47,16 +47,16 @@ class AnswerShards:
     location = record.location
     qas_id = getattr(record, "example", record).qas_id
     text = qas_id or f"{location.path}\0{location.number}"
-    # Python's own hash differs from process to process.
+    # Python's hash differs from process to process.
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") % self.count
 
   def done(self):
-    """Returns the set of the numbers of the shards that are done."""
+    """Returns the numbers of the shards that are done, a set."""
     return self._numbers("answers", self.format)
 
   def num_dead_letters(self):
-    """Returns how many records of the shards that are done are not answered."""
+    """Returns the number of dead letters in the shards that are done."""
     total = 0
     for shard in self.done() & self._numbers("dead_letters", "jsonl"):
       with tf.io.gfile.GFile(
@@ -66,7 +66,7 @@ class AnswerShards:
     return total
 
   def write(self, shard, rows, dead_letters):
-    """Writes rows of `answer_row` and `BadRecord`s; the shard is then done."""
+    """Writes rows of `answer_row` and `BadRecord`s, so that a shard is done."""
     make_folder(self.directory)
     letters = self._path("dead_letters", shard, "jsonl")
     letter_rows = [
@@ -81,26 +81,26 @@ class AnswerShards:
     ]
     if letter_rows:
       write_lines(letters, map(json.dumps, letter_rows))
-    elif tf.io.gfile.exists(letters):  # of an attempt that failed
+    elif tf.io.gfile.exists(letters):  # from an attempt that failed
       tf.io.gfile.remove(letters)
-    # The last file, which says that the shard is done.
+    # This file marks the shard as done, so it is the last one.
     answers = self._path("answers", shard, self.format)
     if self.format == "jsonl":
       write_lines(answers, map(json.dumps, rows))
     else:
       _write_parquet(answers, rows)
 
-  def _numbers(self, kind, ending):
-    # No glob: the folder's name may have its characters.
+  def _numbers(self, prefix, ending):
+    # Not a glob: the folder's name may have its special characters.
     if not tf.io.gfile.isdir(self.directory):
       return set()
-    pattern = rf"{kind}-(\d{{5}})-of-{self.count:05d}\.{ending}"
+    pattern = rf"{prefix}-(\d{{5}})-of-{self.count:05d}\.{ending}"
     names = tf.io.gfile.listdir(self.directory)
     matches = (re.fullmatch(pattern, name) for name in names)
     return {int(match.group(1)) for match in matches if match}
 
-  def _path(self, kind, shard, ending):
-    name = f"{kind}-{shard:05d}-of-{self.count:05d}.{ending}"
+  def _path(self, prefix, shard, ending):
+    name = f"{prefix}-{shard:05d}-of-{self.count:05d}.{ending}"
     return os.path.join(self.directory, name)
 
 
@@ -111,7 +111,7 @@ def _write_parquet(path, rows):
   # Scores are float64 in predictions.
   types = {"float32": pa.float64(), "bool": pa.bool_()}
   types |= {name: pa.type_for_alias(name) for name in ("string", "int32")}
-  # The columns do not depend on the rows: those of both heads are alike.
+  # The schema does not depend on the rows: both heads have the same columns.
   in_answer, in_entry = SPAN_COLUMNS.row_columns
   entries = pa.list_(pa.struct([(c.field, types[c.dtype]) for c in in_entry]))
   schema = pa.schema(
@@ -130,18 +130,18 @@ def _write_parquet(path, rows):
 
 
 def start_or_continue(directory, options):
-  """Writes a run's options; ValueError if it was started with others."""
+  """Writes a run's options; ValueError if it was started with other ones."""
   path = os.path.join(directory, "job.json")
   options = {"format": RUN_FORMAT, **options}
   if tf.io.gfile.exists(path):
-    # As JSON gives them back: lists instead of tuples.
+    # JSON turns tuples into lists.
     options = json.loads(json.dumps(options))
     try:
       saved = read_json_object(path)
     except ValueError as error:
       raise ValueError(
-        f"{error} Use another --output_dir. If this very command began the "
-        "run, remove that file: the finished shards stay, and the run goes on."
+        f"{error} Use another output_dir. If this command began the run, "
+        "remove that file: the finished shards stay, and the run continues."
       ) from error
     check_same_options(path, saved, options)
     return
@@ -150,7 +150,7 @@ def start_or_continue(directory, options):
 
 
 def folder_sha256(directory):
-  """Returns the SHA-256 of the names and contents of all files of a folder."""
+  """Returns the SHA-256 of all file names and contents in a folder."""
   digest = hashlib.sha256()
   for folder, _, names in sorted(tf.io.gfile.walk(directory)):
     for name in sorted(names):

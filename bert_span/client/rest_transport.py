@@ -106,7 +106,7 @@ class RestTransport:
     self._pool = pool
 
   def _refusal(self, response, content):
-    """The ServingError of a reply that is no success."""
+    """Returns the ServingError of a reply that is no success."""
     status = f"HTTP {response.status} ({response.reason})"
     message = f"{self._endpoint.address}: {self._endpoint.target}: {status}"
     reason = _field(content, "error")  # As TensorFlow Serving: {"error": ..}
@@ -157,7 +157,7 @@ class _TimedFile(io.RawIOBase):
 
 
 def _failure(address, error):
-  """The ServingError of a request without a reply."""
+  """Returns the ServingError of a request without a reply."""
   cause = error.__cause__ or error.args[-1]
   reason = str(cause)[:_MESSAGE_CHARACTERS]
   if isinstance(error, exceptions.SSLError):

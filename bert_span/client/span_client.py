@@ -132,7 +132,7 @@ class SpanClient:
     return answers[0] if isinstance(question, str) else answers
 
   def _predictions(self, rows):
-    """The `Prediction`s of the rows of one request."""
+    """Returns the `Prediction`s of the rows of one request."""
     predict = functools.partial(self._transport.predict, rows)
     outputs = call_with_retries(predict, self._retry_options)
     try:

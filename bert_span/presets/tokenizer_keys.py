@@ -23,7 +23,7 @@ CONFIG_VALUES = {
     "do_basic_tokenize": (None, True),
     "never_split": (None, []),
     "tokenize_chinese_chars": (None, True),
-    # Of BertJapaneseTokenizer, which divides words by their morphology.
+    # BertJapaneseTokenizer divides words by their morphology.
     "word_tokenizer_type": (None, "basic"),
     "subword_tokenizer_type": (None, "wordpiece"),
     "unk_token": (None, "[UNK]"),
@@ -58,8 +58,8 @@ CONFIG_VALUES = {
     "pad_token": (None, "<pad>", "[PAD]"),
   },
 }
-# How the names of the classes begin, by config.json's model_type. Only that of
-# DeBERTa reads do_lower_case.
+# How the class names begin, by config.json's model_type. Only DeBERTa's class
+# reads do_lower_case.
 _UNIGRAM_CLASSES = {
   "roberta": "XLMRoberta",  # whose ids are the only ones that it can have
   "xlm-roberta": "XLMRoberta",
@@ -137,14 +137,14 @@ JSON_VALUES = {
     "post_processor.pair": (_ROBERTA_PAIR, _BERT_PAIR),
   },
 }
-# Fields of a model by which the tokenizers library knows its type, in its
-# order: files of before version 0.9 do not name the type.
+# Fields by which the tokenizers library knows a model's type, in its order:
+# files written before version 0.9 do not name the type.
 _TYPE_MARKS = {
   "merges": "BPE",
   "max_input_chars_per_word": "WordPiece",
   "unk_id": "Unigram",
 }
-# Tokens that may be listed as added; a text is never split at others.
+# Tokens that may be listed as added. bert_span splits a text at no others.
 SPECIAL_TOKENS = {
   "WordPiece": {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"},
   "BPE": {"<s>", "</s>", "<unk>", "<pad>", "<mask>"},
@@ -156,32 +156,32 @@ SPECIAL_TOKENS = {
 }
 
 
-def check_config(values, kind, path, model_type=None):
+def check_config(values, type_name, path, model_type=None):
   """Refuses values of tokenizer_config.json that give other tokens.
 
   Args:
-    values: its object, or that of special_tokens_map.json or config.json.
-    kind: "WordPiece", "BPE" or "Unigram".
+    values: object of this file, special_tokens_map.json or config.json.
+    type_name: "WordPiece", "BPE" or "Unigram".
     path: of the file, for messages.
-    model_type: that of config.json, None if unknown.
+    model_type: model_type of config.json, None if unknown.
 
   Returns:
-    Whether text is lower-cased, None if the file does not say.
+    True if text is lower-cased, None if the file does not say.
 
   Raises:
     ValueError: a value is not supported; the message names its key.
   """
   lower_case = _boolean(values, "do_lower_case", path)
-  accepted = CONFIG_VALUES[kind]
-  if kind == "WordPiece":
+  accepted = CONFIG_VALUES[type_name]
+  if type_name == "WordPiece":
     # A missing do_lower_case is true for transformers.
     accents = (None, False) if lower_case is False else (None, False, True)
     accepted = {**accepted, "strip_accents": accents}
-  if kind == "Unigram":
-    others = {*_UNIGRAM_CLASSES.values()} - {_UNIGRAM_CLASSES.get(model_type)}
-    others = tuple(others) if model_type in _UNIGRAM_CLASSES else ()
+  if type_name == "Unigram":
+    refused = {*_UNIGRAM_CLASSES.values()} - {_UNIGRAM_CLASSES.get(model_type)}
+    refused = tuple(refused) if model_type in _UNIGRAM_CLASSES else ()
     classes = accepted["tokenizer_class"]
-    classes = [c for c in classes if not str(c).startswith(others)]
+    classes = [c for c in classes if not str(c).startswith(refused)]
     accepted = {**accepted, "tokenizer_class": classes}
     name = values.get("tokenizer_class") or _UNIGRAM_CLASSES.get(model_type)
     if str(name).startswith(("XLMRoberta", "Camembert")):
@@ -198,7 +198,9 @@ def check_config(values, kind, path, model_type=None):
     for key in ("additional_special_tokens", "extra_special_tokens")
   ]
   extra = [each.values() if isinstance(each, dict) else each for each in extra]
-  check_added_tokens([*added.values(), *itertools.chain(*extra)], kind, path)
+  check_added_tokens(
+    [*added.values(), *itertools.chain(*extra)], type_name, path
+  )
   return lower_case
 
 
@@ -206,7 +208,7 @@ def check_json(values, path):
   """Refuses values of tokenizer.json that give other tokens.
 
   Returns:
-    The type of its model, a key of `JSON_VALUES`, and whether text is
+    The type of the model, a key of `JSON_VALUES`, and whether text is
     lower-cased.
 
   Raises:
@@ -214,41 +216,41 @@ def check_json(values, path):
   """
   flat = flat_values(values)
   marks = (k for mark, k in _TYPE_MARKS.items() if f"model.{mark}" in flat)
-  kind = flat.get("model.type") or next(marks, None)
-  if kind not in JSON_VALUES:
+  type_name = flat.get("model.type") or next(marks, None)
+  if type_name not in JSON_VALUES:
     raise ValueError(
       f"{path}: the type of its model must be {' or '.join(JSON_VALUES)}. "
-      f"Received: {kind!r}. Use another model."
+      f"Received: {type_name!r}. Use another model."
     )
-  lower_case, accepted = False, JSON_VALUES[kind]
-  if kind == "WordPiece":
+  lower_case, accepted = False, JSON_VALUES[type_name]
+  if type_name == "WordPiece":
     lower_case = _boolean(flat, "normalizer.lowercase", path)
     accents = (None, False, True) if lower_case else (None, False)
     accepted = {**accepted, "normalizer.strip_accents": accents}
   steps = None
-  if kind == "Unigram":
+  if type_name == "Unigram":
     name = str(flat.get("normalizer.type"))
-    own = {"Precompiled Replace Replace": UNIGRAM_STEPS["Replace Replace"]}
-    steps = {**UNIGRAM_STEPS, **own}.get(name)
+    replaces = {"Precompiled Replace Replace": UNIGRAM_STEPS["Replace Replace"]}
+    steps = {**UNIGRAM_STEPS, **replaces}.get(name)
   if steps:
     accepted = {**accepted, "pre_tokenizer.type": ("Metaspace",)}
     for key in ("normalizer.pattern", "normalizer.content"):
       del accepted[key]
   _check(flat, accepted, path)
   if steps:
-    found = _items(values["normalizer"], "normalizers")[-len(steps) :]
-    if found != steps:
+    received = _items(values["normalizer"], "normalizers")[-len(steps) :]
+    if received != steps:
       raise ValueError(
         f"{path}: the steps of its normalizer must be {steps}; others give "
-        f"other tokens. Received: {found}. Use another model."
+        f"other tokens. Received: {received}. Use another model."
       )
-  check_added_tokens(values.get("added_tokens") or (), kind, path)
-  return kind, lower_case
+  check_added_tokens(values.get("added_tokens") or (), type_name, path)
+  return type_name, lower_case
 
 
 def _check(values, accepted, path):
   for key, choices in accepted.items():
-    value = _content(values.get(key))
+    value = _token_text(values.get(key))
     if not any(value == c and type(value) is type(c) for c in choices):
       shown = ", ".join("missing" if c is None else repr(c) for c in choices)
       raise ValueError(
@@ -257,21 +259,21 @@ def _check(values, accepted, path):
       )
 
 
-def check_added_tokens(tokens, kind, path):
+def check_added_tokens(tokens, type_name, path):
   """Refuses a tokenizer that looks for other tokens before it splits a text."""
-  names = {str(_content(token)) for token in tokens}
-  others = sorted(names - SPECIAL_TOKENS[kind])
-  if others:
+  names = {str(_token_text(token)) for token in tokens}
+  refused = sorted(names - SPECIAL_TOKENS[type_name])
+  if refused:
     raise ValueError(
       f"{path}: added tokens can only be "
-      f"{', '.join(sorted(SPECIAL_TOKENS[kind]))}; bert_span does not look for "
-      f"others in a text. Received: {shortened(', '.join(others))}. If texts "
+      f"{', '.join(sorted(SPECIAL_TOKENS[type_name]))}; bert_span looks for no "
+      f"others in a text. Received: {shortened(', '.join(refused))}. If texts "
       "never contain them, remove them from the file; else use another model."
     )
 
 
-def _content(token):
-  """The text of a special token, a string or an object."""
+def _token_text(token):
+  """Returns the text of a special token, a string or an object."""
   return token.get("content", token) if isinstance(token, dict) else token
 
 
@@ -285,9 +287,9 @@ def _boolean(values, key, path):
 
 
 def flat_values(values):
-  """Values of tokenizer.json by joined keys.
+  """Flattens tokenizer.json: values by keys that are joined by dots.
 
-  A sequence has the keys of all its items, and their types, joined by blanks.
+  A sequence has the keys of all its items; its type is their types and blanks.
   """
   flat = {}
   lists = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
@@ -302,22 +304,22 @@ def flat_values(values):
 
 
 def _items(part, name):
-  """The objects in a sequence, or the one that an object is."""
+  """Returns the objects in a sequence, or an object itself, as a list."""
   items = part.get(name) if isinstance(part, dict) else None
   items = items if isinstance(items, list) else [part]
   return [item for item in items if isinstance(item, dict)]
 
 
 def _pair(processor):
-  """The tokens and segments of a question A and a passage B, in words."""
+  """Returns tokens and segments of question A and passage B, as a string."""
   match processor:
     case {"type": "BertProcessing", "cls": [cls, _], "sep": [sep, _]}:
       return f"{cls}:0 A:0 {sep}:0 B:1 {sep}:1"
     case {"type": "RobertaProcessing", "cls": [cls, _], "sep": [sep, _]}:
       return f"{cls}:0 A:0 {sep}:0 {sep}:0 B:0 {sep}:0"
-    case {"type": "TemplateProcessing", "pair": [*parts]}:
+    case {"type": "TemplateProcessing", "pair": [*template]}:
       try:
-        items = [item for part in parts for item in part.values()]
+        items = [item for entry in template for item in entry.values()]
         return " ".join(f"{item['id']}:{item['type_id']}" for item in items)
       except (AttributeError, KeyError, TypeError):
         return None

@@ -1,4 +1,4 @@
-"""Batches of masked sequences out of text or records.
+"""Makes batches of masked sequences of text or records.
 
 The training batches are a pure function of seed and step: the blocks of a
 stream are shuffled within chunks of some thousand and masked anew every epoch.
@@ -36,7 +36,7 @@ from bert_span.text.vocabulary import vocabulary_sha256
 
 @dataclasses.dataclass(frozen=True)
 class PretrainingInput:
-  """How text becomes masked sequences, and these become arrays and batches."""
+  """Makes masked sequences of text, and arrays and batches of these."""
 
   vocabulary: list
   lower_case: bool
@@ -46,7 +46,7 @@ class PretrainingInput:
 
   @functools.cached_property
   def mask(self):
-    """A function of (token_ids, epoch, number) to a `MaskedSequence`."""
+    """The function of (token_ids, epoch, number) to a `MaskedSequence`."""
     return masking.SequenceMasker(self.vocabulary, self.masking)
 
   @property
@@ -69,28 +69,28 @@ class PretrainingInput:
     """Yields the `MaskedSequence`s of an epoch, in the order of the text."""
     if are_records(sources):
       raise ValueError(
-        f"{sources[0].path} holds masked text (records). Give files of text."
+        f"{sources[0].path} has masked text (records). Give files of text."
       )
     blocks = self.stream(sources).epoch_blocks(BlockPlace(epoch=epoch))
     for place, ids in blocks:
       yield self.mask(ids, epoch, place.block)
 
   def copies(self, sources, count, num_workers=1, worker=0):
-    """Yields the sequences of a worker out of the sources of all workers."""
+    """Yields a worker's sequences; `sources` are those of all workers."""
     worker_sources = sources_of_worker(sources, num_workers, worker)
     for epoch in range(worker, count * num_workers, num_workers):
-      # Every copy and every worker draws other masks.
+      # Each copy and each worker draws different masks.
       yield from self.sequences(worker_sources, epoch)
 
   def training_batches(self, sources, batch_size, places_path=None):
-    """Endless batches of text or records; places_path: see `ChunkPlaces`."""
+    """Makes endless batches; places_path is the path of `ChunkPlaces`."""
     if are_records(sources):
       return RecordBatches(self, sources, batch_size)
     places = ChunkPlaces(places_path, self.fingerprint(sources))
     return TextBatches(self, sources, batch_size, places)
 
   def evaluation_batches(self, sources, batch_size):
-    """Yields the batches of one epoch, in order, with the masks of the seed."""
+    """Yields the batches of one epoch, in order, with masks by the seed."""
     if are_records(sources):
       yield from RecordBatches(self, sources, batch_size).evaluation_batches()
       return
@@ -99,7 +99,7 @@ class PretrainingInput:
       yield self.arrays(rows)
 
   def tokens_fingerprint(self):
-    """JSON values that ids depend on."""
+    """Returns the JSON values on which ids depend."""
     return {
       "do_lower_case": self.lower_case,
       "vocabulary": vocabulary_sha256(self.vocabulary),
@@ -117,8 +117,8 @@ class PretrainingInput:
 def open_text(text, vocab_file, do_lower_case, max_seq_length, options):
   """Returns the `PretrainingInput` and the sources of text to mask.
 
-  `text` is a `TextLocation`, vocab_file the path of a vocab.txt, and the others
-  are as in `PretrainingInput`.
+  `text` is a `TextLocation`, vocab_file the path of a vocab.txt; for the other
+  arguments see `PretrainingInput`.
   """
   vocabulary = load_vocabulary(vocab_file)
   pretraining_input = PretrainingInput(
@@ -128,17 +128,17 @@ def open_text(text, vocab_file, do_lower_case, max_seq_length, options):
 
 
 def are_records(sources):
-  """Returns whether sources hold masked text; refuses if only some do."""
+  """Returns whether sources are masked text; refuses a mixture."""
   records = {is_record_file(source.path) for source in sources}
   if len(records) > 1:
     raise ValueError(
-      "Text files and record files (.tfrecord) cannot be mixed: give either."
+      "Text files and record files (.tfrecord) cannot be mixed. Give either."
     )
   return records == {True}
 
 
 def _identity(source):
-  """The name and the bytes of a source; without its folder, which may move."""
+  """Returns a source's name and size in bytes; its folder may move."""
   if isinstance(source, TextFile):
     size = tf.io.gfile.stat(source.path).length
     return [os.path.basename(source.path), size]
@@ -146,7 +146,7 @@ def _identity(source):
 
 
 class TextBatches:
-  """An endless stream of training batches that a `PretrainingInput` makes."""
+  """An endless stream of a `PretrainingInput`'s training batches."""
 
   def __init__(self, pretraining_input, sources, batch_size, places):
     self._input = pretraining_input
@@ -156,7 +156,7 @@ class TextBatches:
     self._places = places
     self._failure = None
     self._lock = threading.Lock()
-    # The next chunk is read while the model trains on this one.
+    # It reads the next chunk while the model trains on this one.
     self._executor = concurrent.futures.ThreadPoolExecutor(max_workers=1)
     self._blocks = self._next_step = None
 
@@ -164,7 +164,7 @@ class TextBatches:
     """Returns endless batches of `PretrainingInput.arrays` from a step on."""
     lengths = self._input.row_lengths
 
-    # Not Dataset.from_generator: see length_buckets.py.
+    # length_buckets.py explains why this is no Dataset.from_generator.
     def batch_of(step):
       values = tf.numpy_function(
         self._batch_arrays, [step], [tf.int32] * len(lengths)
@@ -184,7 +184,7 @@ class TextBatches:
     """Returns the arrays of a batch, in the order of `row_lengths`."""
     try:
       with self._lock:  # Several iterators may run.
-        if step != self._next_step:  # Another iterator, or the first one.
+        if step != self._next_step:  # A new iterator has begun.
           self._blocks = self._blocks_from(int(step) * self._batch_size)
         self._next_step = step + 1
         blocks = list(itertools.islice(self._blocks, self._batch_size))

@@ -1,10 +1,10 @@
-"""Text as an endless stream of blocks that can be entered anywhere.
+"""Reads text as an endless stream of blocks, from any place on.
 
 A block is the text of one training sequence: consecutive sentences of one
-document. Each epoch reads all sources, in its own order. The stream is cut into
+document. Each epoch reads all sources, in a new order. The stream is cut into
 chunks of some thousand blocks, and the places where chunks start are stored
-(`ChunkPlaces`): from there a continued run reads the stream, without reading
-what comes before.
+(`ChunkPlaces`). A continued run reads the stream from there, without the text
+before it.
 """
 
 import contextlib
@@ -21,13 +21,13 @@ from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.storage.files import encodable, read_json_object
 from bert_span.text.tokenizer import WordPieceTokenizer
 
-# The size of the tokenizer's batches, large enough that calls cost little.
+# The size of the tokenizer's batches. Larger ones would gain nothing.
 _SENTENCES_PER_CALL = 512
 _CHARACTERS_PER_CALL = 1 << 18
 
 
 class BlockPlace(NamedTuple):
-  """Where in the stream a block is."""
+  """The place of a block in the stream."""
 
   stream_block: int = 0  # blocks before it in the whole stream
   epoch: int = 0
@@ -39,12 +39,12 @@ class BlockPlace(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class BlockStream:
-  """Reads the blocks of some sources, epoch after epoch."""
+  """Reads the blocks of its sources, epoch after epoch."""
 
   sources: list  # of `TextFile` or `TfdsShard`
   tokenizer: WordPieceTokenizer
   max_seq_length: int  # WordPieces, [CLS] and [SEP] included
-  seed: int | None  # of the order of the sources; None keeps it
+  seed: int | None  # shuffles the sources; None keeps their order
   chunk_blocks: int  # the last chunk of an epoch may have fewer
 
   def chunks(self, place):
@@ -82,8 +82,8 @@ class BlockStream:
     if not block:
       names = ", ".join(source.path for source in self.sources[:3])
       raise ValueError(
-        f"There is no text in {len(self.sources)} sources, the first ones are "
-        f"{names}: no block of WordPieces can be made of them."
+        f"There is no text in {len(self.sources)} sources (first: {names}). "
+        "Give files with text."
       )
 
   def _tokenized(self, sentences):
@@ -113,8 +113,8 @@ def pack_sentences(sentences, room, continues):
 
       a a a b b | c c c c | d d d d d d | d d
 
-  "d" is longer than the room, so it is split between words. The next sentences
-  of the document join its rest. Sentences and blocks are int32 [tokens],
+  "d" is longer than the room, so it is split between words. The document's next
+  sentences are added to its rest. Sentences and blocks are int32 [tokens],
   `continues` is a `continuation_table`.
   """
   block = np.empty(0, np.int32)
@@ -123,7 +123,7 @@ def pack_sentences(sentences, room, continues):
       yield block
       block = block[:0]
     while len(token_ids) > room:
-      # A word longer than the room is split as well.
+      # A word longer than the room is split, too.
       end = int(word_starts(token_ids[: room + 1], continues)[-1]) or room
       yield token_ids[:end]
       token_ids = token_ids[end:]
@@ -140,7 +140,7 @@ def continuation_table(vocabulary):
 
 
 def word_starts(token_ids, continues):
-  """Indices where words start: 0, 1, 3, 4 for "The mill ##er left .".
+  """Returns where words start: 0, 1, 3, 4 for "The mill ##er left .".
 
   As in the original's whole word masking, punctuation marks are words. If a
   text is cut within a word, the rest of the word counts as a word.
@@ -153,8 +153,8 @@ def word_starts(token_ids, continues):
 class ChunkPlaces:
   """The places where chunks start, in a file beside the checkpoints.
 
-  `path` None stores nothing. `key` is a dict of JSON values that the places
-  depend on: a damaged file, or one with another key, is replaced.
+  With `path` None nothing is stored. `key` has the JSON values on which the
+  places depend: a damaged file, or one with another key, is replaced.
   """
 
   def __init__(self, path, key):
@@ -169,7 +169,7 @@ class ChunkPlaces:
           ]
 
   def note(self, place):
-    """Stores the place of a chunk that has been reached."""
+    """Stores the place of a chunk, unless it was reached before."""
     if self._places and place <= self._places[-1]:
       return
     self._places.append(place)

@@ -3,16 +3,16 @@
     L = mean over masked tokens of -log P(x_i | vector at i)
       + w * mean over span tokens of -log P(x_i | y_i)
 
-where y_i is computed from the span's boundaries. Each mean is over all its
-targets in the batch, even if devices hold different numbers of them. A term
-without a head is left out.
+where y_i is computed from the span's boundaries. Each mean is over all targets
+of the batch, even if devices have different numbers of them. A term without a
+head is left out.
 
 Source: Joshi et al. 2020 (SpanBERT), section 3.2.
 """
 
 from keras import ops
 
-# Objective -> the key of a batch that is above 0 where it has a target.
+# Objective -> the key of a batch whose values are above 0 at targets.
 OBJECTIVES = {"mlm": "masked_positions", "sbo": "sbo_positions"}
 
 
@@ -23,19 +23,19 @@ def pretraining_loss_fn(sbo_weight):
   """
 
   def losses(model, batch):
-    logits = model(model_inputs(batch), training=True)
-    parts = {
+    logits = model(pretraining_inputs(batch), training=True)
+    terms = {
       f"{name}_loss": ops.sum(losses * batch[f"{name}_weights"], axis=-1)
       for name, losses in target_losses(logits, batch).items()
     }
     weights = {"sbo_loss": sbo_weight}
-    return sum(weights.get(name, 1.0) * parts[name] for name in parts), parts
+    return sum(weights.get(name, 1.0) * terms[name] for name in terms), terms
 
   return losses
 
 
-def model_inputs(batch):
-  """Returns a batch by the names of a `PretrainingModel`'s inputs."""
+def pretraining_inputs(batch):
+  """Adds the names of a `PretrainingModel`'s inputs to a batch."""
   ids, mask = batch["input_ids"], batch["input_mask"]
   return {**batch, "token_ids": ids, "padding_mask": mask}
 
@@ -43,7 +43,8 @@ def model_inputs(batch):
 def with_batch_weights(batch):
   """Adds mlm_weights and so on, float32 [batch, targets], 0 for padding.
 
-  Those of an objective sum to the number of sequences, or to 0 without target.
+  The weights of an objective sum to the number of sequences; without a target
+  to 0.
   """
   batch = dict(batch)
   for name, key in OBJECTIVES.items():
@@ -55,7 +56,7 @@ def with_batch_weights(batch):
 
 
 def prediction_sums(logits, batch):
-  """Sums of losses, correct predictions and targets over a batch: scalars."""
+  """Sums losses, correct predictions and targets over a batch: scalars."""
   sums = {}
   for name, losses in target_losses(logits, batch).items():
     weights = ops.cast(batch[OBJECTIVES[name]] > 0, "float32")

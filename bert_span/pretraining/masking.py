@@ -1,21 +1,21 @@
-"""Masks a sequence: draws spans, replaces their tokens, records boundaries.
+"""Masks a sequence: draws spans, replaces tokens and notes boundaries.
 
     position   0     1     2    3   4      5      6      7    8
     before     [CLS] super bowl 50  was    the    big    game [SEP]
     spans                      |----------|      |-----------|
     after      [CLS] super bowl [MASK] [MASK] the lamp   tree [SEP]
 
-The first span is masked, the second replaced by random tokens. The first has
+The first span is masked, the second is replaced by random tokens. The first has
 the boundaries 2 and 5. The second touches the edge of the text, so it has no
-right boundary and nothing is predicted from its boundaries.
+right boundary and is not predicted from its boundaries.
 
 A budget of 15 % of the tokens, rounded up, is spent on spans of whole words.
 The length of a span in words is drawn from a geometric distribution, cut at 10.
-Its start is drawn uniformly from the word starts where a span of that length
+Its start is drawn uniformly from the word starts at which a span of that length
 stays within the text and overlaps no masked word. The last span is cut to the
-words that the budget holds.
+words that the budget allows.
 
-A batch holds arrays [batch, seq_length], and from masked_positions on [batch,
+A batch has arrays [batch, seq_length], and from masked_positions on [batch,
 targets], padded with 0:
 
   input_ids          the tokens after masking
@@ -44,10 +44,10 @@ _SPECIAL_TOKENS = ("[PAD]", UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN, _MASK_TOKEN)
 # As published: parameter and end of the geometric distribution of lengths.
 _GEOMETRIC_P = 0.2
 _MAX_SPAN_WORDS = 10
-# Tokens of a span, its first ones, that are predicted from its boundaries.
+# The first tokens of a span are predicted from its boundaries, up to this many.
 _MAX_BOUNDARY_TARGETS = 15
-# Random starts to try before the possible ones are listed. Either way a start
-# is uniform over the possible ones.
+# Random starts to try before the possible starts are listed. In both cases a
+# start is uniform over the possible ones.
 _BLIND_TRIES = 8
 SEQUENCE_KEYS = ("input_ids", "input_mask")
 TARGET_KEYS = (
@@ -58,18 +58,18 @@ BATCH_KEYS = (*SEQUENCE_KEYS, *TARGET_KEYS)
 
 
 class MaskedSpan(NamedTuple):
-  """Tokens that share one decision, inclusive positions from [CLS].
+  """Tokens with one decision; positions are inclusive and counted from [CLS].
 
-  With masking "span" these are all words drawn without a gap between them.
+  With masking "span" they are all drawn words without a gap between them.
   """
 
   token_start: int
   token_end: int
   word_count: int  # tokens with masking "subword"
-  drawn_word_counts: tuple  # lengths drawn for its parts; the last may be cut
+  drawn_word_counts: tuple  # drawn lengths of its spans; the last may be cut
   decision: str  # "mask", "random" or "keep"
-  # Positions of the nearest tokens of the text that are not masked; None at the
-  # edge of the text.
+  # Positions of the nearest tokens that are not masked; None at the edge of the
+  # text.
   left_boundary: int | None
   right_boundary: int | None
 
@@ -104,10 +104,10 @@ class SequenceMasker:
   def __call__(self, token_ids, epoch, number):
     """Masks int32 [tokens], at least one, none special: `MaskedSequence`.
 
-    `epoch` and `number`, of the text within the epoch, count from 0.
+    `epoch`, and the `number` of the text in the epoch, count from 0.
     """
     uniform = uniform_draws([self._options.seed, epoch, number])
-    # Where words (or tokens) start, and the end of the text.
+    # The starts of words (or tokens), and the end of the text.
     starts = np.arange(len(token_ids))
     if self._options.masking != "subword":
       starts = word_starts(token_ids, self._continues)
@@ -119,16 +119,16 @@ class SequenceMasker:
     original = np.array([self._cls_id, *token_ids, self._sep_id], np.int32)
     ids = original.copy()
     for span in spans:
-      part = slice(span.token_start, span.token_end + 1)
+      row = slice(span.token_start, span.token_end + 1)
       if span.decision == "mask":
-        ids[part] = self._mask_id
+        ids[row] = self._mask_id
       elif span.decision == "random":
         choices = self._ordinary_ids
-        ids[part] = [choices[int(uniform() * len(choices))] for _ in ids[part]]
+        ids[row] = [choices[int(uniform() * len(choices))] for _ in ids[row]]
     return MaskedSequence(original, ids, spans)
 
   def _decide(self, drawn, starts, uniform):
-    """Joins adjacent `DrawnSpan`s and decides what each span becomes."""
+    """Joins adjacent `DrawnSpan`s and draws each span's decision."""
     runs, end = [], None
     for span in sorted(drawn):
       if span.first_word != end:
@@ -140,10 +140,10 @@ class SequenceMasker:
       # The text has the positions 1 to starts[-1].
       left, right = starts[run[0].first_word], starts[run[-1].end_word] + 1
       boundaries = left or None, right if right <= starts[-1] else None
-      parts = [run] if self._options.masking == "span" else [[s] for s in run]
-      for part in parts:
-        first, end = part[0].first_word, part[-1].end_word
-        drawn_words = tuple(span.drawn_words for span in part)
+      groups = [run] if self._options.masking == "span" else [[s] for s in run]
+      for group in groups:
+        first, end = group[0].first_word, group[-1].end_word
+        drawn_words = tuple(span.drawn_words for span in group)
         draw = uniform()  # As BERT: 80 %, 10 % and 10 %.
         decision = "mask" if draw < 0.8 else "random" if draw < 0.9 else "keep"
         tokens = starts[first] + 1, starts[end]
@@ -155,22 +155,22 @@ class SequenceMasker:
 
 def uniform_draws(entropy):
   """Returns a function that draws in [0, 1), determined by ints."""
-  # NumPy changes neither PCG64 nor its conversion to floats between versions.
+  # PCG64 and its conversion to floats are the same in all versions of NumPy.
   generator = np.random.Generator(np.random.PCG64(entropy))
   draws = (generator.random(64).tolist() for _ in itertools.count())
   return itertools.chain.from_iterable(draws).__next__
 
 
 class DrawnSpan(NamedTuple):
-  """Consecutive words that one draw has masked."""
+  """Consecutive words that are masked by one draw."""
 
   first_word: int
-  end_word: int  # sooner than drawn if the budget or the free place ended
+  end_word: int  # earlier than drawn if the budget or the free place ended
   drawn_words: int
 
 
 def length_thresholds(masking):
-  """Cumulative distribution of span lengths; [] if every length is 1.
+  """Returns the cumulative distribution of span lengths; [] for single words.
 
   P(l) ~ p (1 - p)^(l - 1), l <= max. With 0.2 and 10 the mean is 3.80.
   """
@@ -185,9 +185,9 @@ def length_thresholds(masking):
 def draw_spans(word_sizes, budget, thresholds, uniform):
   """Draws words to mask until the budget is used: a list of `DrawnSpan`.
 
-  The budget, in tokens, is never exceeded, and not used up only if no free word
-  is short enough for the rest. Spans share no word but may be adjacent. A draw
-  of u means 1 + (the number of `length_thresholds` <= u) words.
+  The budget, in tokens, is never exceeded. A rest remains only if no free word
+  is short enough for it. Spans may be adjacent but have no common word. A draw
+  of u gives 1 + (the number of `length_thresholds` <= u) words.
   """
   masked = bytearray(len(word_sizes))
   spans = []
@@ -208,8 +208,8 @@ def draw_spans(word_sizes, budget, thresholds, uniform):
 def _place(length, word_sizes, masked, left, uniform):
   """Draws a start uniformly from the possible ones: (first word, words).
 
-  The first word must fit into the `left` tokens of the budget. There are fewer
-  words than `length` if no free place is as long, and 0 if no free word fits.
+  The first word must fit into the `left` tokens of the budget. The span has
+  fewer words than `length` if no free place is as long; 0 if no word fits.
   """
   num_words = len(word_sizes)
   length = min(length, num_words)
@@ -231,7 +231,7 @@ def _place(length, word_sizes, masked, left, uniform):
 
 
 def masked_arrays(sequences, lengths):
-  """Returns the `MaskedSequence`s as a dict of int32 arrays, see the module.
+  """Returns `MaskedSequence`s as the int32 arrays of a batch, listed above.
 
   The span boundary objective has no targets in a span that touches the edge of
   the text, and none after a span's first 15 tokens.

@@ -1,7 +1,7 @@
 """The encoder with the heads of pre-training, which compute in float32.
 
-`MaskedLmHead` computes the numbers of KerasHub's MaskedLMHead out of parts that
-the span boundary head needs as well.
+`MaskedLmHead` computes the same as KerasHub's MaskedLMHead, of layers that the
+span boundary head needs, too.
 """
 
 import keras
@@ -12,16 +12,16 @@ from bert_span.modeling.heads import Float32Layer, float32_policy
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class PretrainingModel(keras.Model):
-  """Scores of all tokens of the vocabulary at masked positions.
+  """Scores all tokens of the vocabulary at masked positions.
 
-  `backbone` is a keras_hub.models.BertBackbone. Without `span_boundary` the
-  model has no `span_boundary_head`, None.
+  `backbone` is a keras_hub.models.BertBackbone. Without `span_boundary`, the
+  attribute `span_boundary_head` is None.
 
-  It is called with a dict of int32 tensors: token_ids and padding_mask [batch,
-  seq_length], and for the heads masked_positions; sbo_lefts, sbo_rights and
-  sbo_positions, each [batch, targets]. All segment ids are 0. It returns a dict
-  of mlm_logits and sbo_logits, float32 [batch, targets, vocab], of the heads it
-  has.
+  The model is called with a dict of int32 tensors: token_ids and padding_mask
+  [batch, seq_length], and for the heads masked_positions; sbo_lefts, sbo_rights
+  and sbo_positions, each [batch, targets]. All segment ids are 0. It returns a
+  dict of each head's logits, mlm_logits and sbo_logits, float32 [batch,
+  targets, vocab].
   """
 
   def __init__(
@@ -32,8 +32,8 @@ class PretrainingModel(keras.Model):
     dtype="float32",
     **kwargs,
   ):
-    # float32, so that the heads get the word embeddings unrounded. The encoder
-    # keeps its own policy.
+    # float32, so that the heads get the word embeddings without rounding. The
+    # encoder keeps its policy.
     dtype = float32_policy(dtype, "PretrainingModel")
     super().__init__(name=name, dtype=dtype, **kwargs)
     self.backbone = backbone
@@ -86,9 +86,9 @@ class MaskedLmHead(Float32Layer):
   logits_i = E LayerNorm(GELU(W x_i + b)) + c with the encoder's word embeddings
   E and a separate bias c.
 
-  It is called with the encoder's vectors, float [batch, seq_length, hidden],
-  positions, int32 [batch, targets], and E, float [vocab, hidden]. It returns
-  float32 [batch, targets, vocab], unnormalized.
+  The layer is called with the encoder's vectors, float [batch, seq_length,
+  hidden], positions, int32 [batch, targets], and E, float [vocab, hidden]. It
+  returns float32 [batch, targets, vocab], unnormalized.
 
   Source: Devlin et al. 2019, section 3.1.
   """
@@ -123,9 +123,9 @@ class SpanBoundaryHead(Float32Layer):
   with the encoder's last vectors x, position embeddings p, the encoder's word
   embeddings E and a separate bias c.
 
-  It is called like `MaskedLmHead`, with the positions of the boundary tokens
-  and i - s + 1, each int32 [batch, targets]. The logits have no meaning where
-  i - s + 1 is 0: there is no target.
+  The layer is called as `MaskedLmHead`, but with the positions of the boundary
+  tokens and i - s + 1, each int32 [batch, targets]. If i - s + 1 is 0, there is
+  no target and the logits have no meaning.
 
   Source: Joshi et al. 2020 (SpanBERT), section 3.2 and appendix B.
   """
@@ -159,12 +159,12 @@ class SpanBoundaryHead(Float32Layer):
 
   def call(self, sequence_output, lefts, rights, positions, embeddings):
     rows = ops.maximum(positions - 1, 0)  # Position 1 is the first row.
-    parts = [
+    vectors = [
       _gather(sequence_output, lefts),
       _gather(sequence_output, rights),
       ops.take(self.position_embeddings, rows, axis=0),
     ]
-    h0 = ops.concatenate(parts, axis=-1)  # [..., 2 * hidden + position_dim]
+    h0 = ops.concatenate(vectors, axis=-1)  # [..., 2 * hidden + position_dim]
     vectors = self.transform_2(self.transform_1(h0))
     return self.output_layer(vectors, embeddings)
 
@@ -184,7 +184,7 @@ class PredictionTransform(Float32Layer):
       dtype="float32",
       name="dense",
     )
-    # Epsilon as in the encoder.
+    # The encoder has the same epsilon.
     self.layer_norm = keras.layers.LayerNormalization(
       epsilon=1e-12, dtype="float32", name="layer_norm"
     )
@@ -194,7 +194,7 @@ class PredictionTransform(Float32Layer):
     self.layer_norm.build((*input_shape[:-1], self.dense.units))
 
   def call(self, vectors):
-    # GELU in the tanh form, as in the encoder.
+    # As the encoder: GELU in its tanh form.
     return self.layer_norm(ops.gelu(self.dense(vectors), approximate=True))
 
 
@@ -202,8 +202,8 @@ class PredictionTransform(Float32Layer):
 class TiedOutput(Float32Layer):
   """Scores every token by the encoder's word embeddings, plus a bias.
 
-  In float32 these are the numbers of token_embedding(vectors, reverse=True),
-  which computes in the encoder's precision: in bfloat16 it is off by 2e-3.
+  In float32 the scores equal token_embedding(vectors, reverse=True). That
+  computes in the encoder's precision: in bfloat16 its error is 2e-3.
   """
 
   def __init__(self, vocabulary_size, **kwargs):

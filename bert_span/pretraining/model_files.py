@@ -1,11 +1,11 @@
-"""A pre-trained model as files, encoder and heads.
+"""Writes and reads a pre-trained model, encoder and heads.
 
-  model directory   pretraining_heads.safetensors beside the encoder; --preset
-  TensorFlow 1      bert_model.ckpt and bert_config.json; --init_checkpoint
-  Hugging Face      model.safetensors, config.json; --preset and transformers
+  model directory   pretraining_heads.safetensors beside the encoder: a preset
+  TensorFlow 1      bert_model.ckpt and bert_config.json: an init_checkpoint
+  Hugging Face      model.safetensors, config.json: a preset, and transformers
 
-The heads have the original's names, cls/predictions/...; it lacks the span
-boundary objective.
+The heads have the original's names, cls/predictions/...; the original lacks
+the span boundary objective.
 """
 
 import os
@@ -25,10 +25,10 @@ HEADS_FILE = "pretraining_heads.safetensors"
 # Names of the weights of a `PredictionTransform`.
 _TRANSFORM = ("dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta")
 _MLM_NAMES = [
-  *(f"cls/predictions/transform/{part}" for part in _TRANSFORM),
+  *(f"cls/predictions/transform/{name}" for name in _TRANSFORM),
   "cls/predictions/output_bias",
 ]
-# The masked language model's weights as Hugging Face calls them.
+# The masked language model's weights -> Hugging Face's names.
 _HUGGINGFACE_NAMES = {
   "cls/predictions/transform/dense/kernel": (
     "cls.predictions.transform.dense.weight"
@@ -46,11 +46,11 @@ _HUGGINGFACE_NAMES = {
 }
 _SBO_NAMES = [
   "cls/span_boundary/position_embeddings",
-  *(f"cls/span_boundary/transform_1/{part}" for part in _TRANSFORM),
-  *(f"cls/span_boundary/transform_2/{part}" for part in _TRANSFORM),
+  *(f"cls/span_boundary/transform_1/{name}" for name in _TRANSFORM),
+  *(f"cls/span_boundary/transform_2/{name}" for name in _TRANSFORM),
   "cls/span_boundary/output_bias",
 ]
-# A head in messages -> its attribute of the model, and the names of its weights
+# A head's title -> the model's attribute, and the names of the head's weights
 # in their order.
 _HEADS = {
   "masked language model": ("masked_lm_head", _MLM_NAMES),
@@ -59,7 +59,7 @@ _HEADS = {
 
 
 def write_model(directory, model, vocabulary, lower_case):
-  """Writes a `PretrainingModel` into an empty directory, for --preset."""
+  """Writes a `PretrainingModel` into an empty directory, as a preset."""
   model_directory.save_backbone(model.backbone, directory)
   model_directory.save_tokenizer(directory, vocabulary, lower_case)
   write_tensors(os.path.join(directory, HEADS_FILE), head_tensors(model))
@@ -73,7 +73,7 @@ def write_tf1(directory, model, vocabulary, unused_lower_case):
 
 
 def write_huggingface(directory, model, vocabulary, lower_case):
-  """Writes a BERT directory of transformers, which has no other heads."""
+  """Writes a BERT directory of transformers, with its one head."""
   heads = head_tensors(model)
   head = {
     theirs: _linear(name, heads[name])
@@ -97,8 +97,8 @@ def export_tf1(backbone, directory, heads):
   config = huggingface.config_values(backbone)
   if config["hidden_act"] == "gelu":
     log_line(
-      "The original computes GELU in its tanh form; this encoder's exact GELU "
-      "is in the other exports only."
+      "The original computes GELU in its tanh form; only the other exports "
+      "have this encoder's exact GELU."
     )
   # The original calls the tanh form "gelu".
   config["hidden_act"] = config["hidden_act"].removesuffix("_new")
@@ -108,7 +108,7 @@ def export_tf1(backbone, directory, heads):
 
 
 def _linear(name, tensor):
-  """To Hugging Face's layout or back: torch.nn.Linear has [outputs, inputs]."""
+  """Transposes kernels: torch.nn.Linear has [outputs, inputs]."""
   return tensor.T.copy() if name.endswith("/kernel") else tensor
 
 
@@ -128,7 +128,7 @@ def head_tensors(model):
 
 
 def read_heads(directory):
-  """Returns the `head_tensors` of a local model of ours or Hugging Face's."""
+  """Reads the `head_tensors` of a local model directory or Hugging Face's."""
   path = os.path.join(directory, HEADS_FILE)
   if os.path.isfile(path):
     return read_tensors(path)
@@ -147,7 +147,7 @@ def read_heads(directory):
 
 
 def read_original_heads(checkpoint):
-  """Returns the `head_tensors` of a TensorFlow 1 checkpoint."""
+  """Reads the `head_tensors` of a TensorFlow 1 checkpoint."""
   reader = tf.train.load_checkpoint(literal_checkpoint(checkpoint))
   return {
     name: reader.get_tensor(name)
@@ -157,7 +157,7 @@ def read_original_heads(checkpoint):
 
 
 def assign_heads(model, tensors, source):
-  """Fills the heads that have stored weights; their titles in `_HEADS`."""
+  """Fills the heads that have stored weights; returns their titles."""
   filled = []
   for title, variables in head_variables(model).items():
     if variables.keys() & tensors.keys():

@@ -16,7 +16,7 @@ from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
 
-# Batches that the mean length of a sequence is taken from.
+# The mean length of a sequence is computed from this many batches.
 _SAMPLED_BATCHES = 10
 
 
@@ -25,8 +25,8 @@ def pretrain(
 ):
   """Trains a `PretrainingModel`, resuming where a run stopped.
 
-  `batches` are those of `PretrainingInput.training_batches`, `options`
-  `PretrainingOptions`, and the others arguments of `Trainer`.
+  `batches` are a `PretrainingInput`'s training_batches, and `options` a
+  `PretrainingOptions`. The other arguments are those of `Trainer`.
   """
   schedule = WarmupLinearDecay(
     options.learning_rate, options.num_train_steps, options.num_warmup_steps
@@ -49,7 +49,7 @@ def pretrain(
     callbacks=callbacks,
     strategy=strategy,
   )
-  with _naming_causes(batches):
+  with _damage_named(batches):
     sample = batches.dataset(0).take(_SAMPLED_BATCHES)
     lengths = [np.sum(batch["input_mask"], axis=-1) for batch in sample]
   tokens = np.mean(lengths)
@@ -60,7 +60,7 @@ def pretrain(
     f"{' and span boundaries' if model.span_boundary_head else ''}."
   )
   started = time.monotonic()
-  with _naming_causes(batches):
+  with _damage_named(batches):
     steps = trainer.train(
       lambda first_step: batches.dataset(first_step).map(
         loss.with_batch_weights
@@ -77,8 +77,8 @@ def pretrain(
 
 
 @contextlib.contextmanager
-def _naming_causes(batches):
-  """Replaces errors that TensorFlow raises for damaged text or records."""
+def _damage_named(batches):
+  """Replaces TensorFlow's errors by those that name damaged text or records."""
   try:
     yield
   except tf.errors.OpError as error:
@@ -88,15 +88,15 @@ def _naming_causes(batches):
 def make_evaluate(model):
   """Returns a function that scores the model's current weights on text.
 
-  It takes the batches of `evaluation_batches` and the most of them to read, and
-  returns a dict of mlm_loss (nats a target), mlm_accuracy (fraction of the
+  It takes the batches of `evaluation_batches` and the highest number to read.
+  It returns a dict of mlm_loss (nats a target), mlm_accuracy (fraction of the
   targets) and so on; padding is not counted.
   """
   spec = {key: tf.TensorSpec([None, None], tf.int32) for key in BATCH_KEYS}
 
   @tf.function(input_signature=[spec], autograph=False)
   def sums_of(batch):
-    logits = model(loss.model_inputs(batch), training=False)
+    logits = model(loss.pretraining_inputs(batch), training=False)
     return {
       **loss.prediction_sums(logits, batch),
       "num_sequences": tf.cast(tf.shape(batch["input_ids"])[0], tf.float32),

@@ -1,6 +1,6 @@
-"""Masked sequences as TFRecords, for accelerators without Python beside them.
+"""Writes and reads masked sequences as TFRecords, for TPUs without Python.
 
-A record holds the features of the original's create_pretraining_data, without
+A record has the features of the original's create_pretraining_data, without
 the pair task, and the targets of the span boundary objective:
 
   input_ids, input_mask, segment_ids                       [max_seq_length]
@@ -8,8 +8,8 @@ the pair task, and the targets of the span boundary objective:
   sbo_lefts, sbo_rights, sbo_positions                     [max_predictions]
 
 Several copies of the text, each masked anew, replace as many epochs.
-x.tfrecord.json holds the number of records of x.tfrecord, so that a cut file is
-noticed, and what their ids depend on.
+x.tfrecord.json has the number of records of x.tfrecord, so that a cut file is
+noticed, and the values on which their ids depend.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from bert_span.storage.record_files import (
 _ABOUT_ENDING = ".json"
 _FORMAT_VERSION = 1
 _WRITE_AGAIN = "Write it again with bert_span.create_pretraining_data."
-# What TensorFlow raises for damaged bytes, too few records, other features.
+# TensorFlow's errors for damaged bytes, too few records and other features.
 _DAMAGE = (
   tf.errors.DataLossError,
   tf.errors.FailedPreconditionError,
@@ -39,7 +39,7 @@ _DAMAGE = (
 
 
 def write_records(paths, sequences, pretraining_input):
-  """Writes sequences of a `PretrainingInput` to files in turn; their number."""
+  """Writes sequences to the files in turn; returns their number."""
   counts = [0] * len(paths)
   with contextlib.ExitStack() as stack:
     writers = [stack.enter_context(open_records(path)) for path in paths]
@@ -53,7 +53,7 @@ def write_records(paths, sequences, pretraining_input):
         serialized_example(row, {"masked_lm_weights": weights})
       )
       counts[file] += 1
-    # Before the records get their names: a file that exists has its count.
+    # The counts are written before the records are renamed.
     tokens = pretraining_input.tokens_fingerprint()
     for path, count in zip(paths, counts, strict=True):
       about = {"format": _FORMAT_VERSION, "records": count, **tokens}
@@ -62,7 +62,7 @@ def write_records(paths, sequences, pretraining_input):
 
 
 class RecordBatches:
-  """Batches of a `PretrainingInput` out of the record files of `TextFile`s."""
+  """Makes batches of a `PretrainingInput` of record files, `TextFile`s."""
 
   def __init__(self, pretraining_input, sources, batch_size):
     self._input = pretraining_input
@@ -75,9 +75,9 @@ class RecordBatches:
       self._counts = None
       log_line(
         f"{paths[counts.index(None)]} has no count of its records beside it "
-        f"({_ABOUT_ENDING}), so a file that was cut off is not noticed."
+        f"({_ABOUT_ENDING}), so nobody notices if it is cut off."
       )
-    paths_of = {}  # of first records
+    paths_of = {}  # first record -> path
     for path in paths:
       first = self._first_record(path)
       if first is not None and paths_of.setdefault(first, path) != path:
@@ -93,7 +93,7 @@ class RecordBatches:
     records = tf.data.Dataset.counter(dtype=tf.int64).flat_map(self._epoch)
     records = records.skip(first_step * self._batch_size)
     batches = records.batch(self._batch_size, drop_remainder=True)
-    # A fixed number: the training loop turns TensorFlow's tuning off.
+    # A fixed number, because the training loop turns TensorFlow's tuning off.
     return batches.map(self._parse).prefetch(8)
 
   def evaluation_batches(self):
@@ -127,7 +127,7 @@ class RecordBatches:
       tf.range(len(self._paths)),
       seed=tf.stack([tf.cast(seed, tf.int64), epoch]),
     )
-    # One number out of two: shuffle takes no pair.
+    # Shuffle takes one number as its seed.
     return self._records(order).shuffle(
       self._input.chunk_blocks,
       seed=seed * 1_000_003 + epoch,
@@ -135,7 +135,7 @@ class RecordBatches:
     )
 
   def _records(self, order):
-    """Returns the serialized records of files, given by their numbers."""
+    """Returns the serialized records of files, by the files' numbers."""
 
     def records_of(number):
       path = tf.data.Dataset.from_tensors(tf.gather(self._paths, number))
@@ -153,11 +153,11 @@ class RecordBatches:
       for key, length in self._lengths.items()
     }
     parsed = tf.io.parse_example(serialized, features)
-    # TPUs know int32 only.
+    # TPUs need int32.
     return {k: tf.cast(parsed[_feature(k)], tf.int32) for k in self._lengths}
 
   def _first_record(self, path):
-    """The first record, if any, in bytes; refuses those of another kind."""
+    """Returns a file's first record in bytes, or None; checks its features."""
     records = serialized_records(tf.data.Dataset.from_tensors(path)).take(1)
     try:
       serialized = next(records.as_numpy_iterator(), None)
@@ -175,28 +175,28 @@ class RecordBatches:
       if key == "input_ids" and max(values, default=0) >= size:
         raise ValueError(
           f"{path} has the id {max(values)}, and the vocabulary {size} tokens. "
-          "Give the --vocab_file that the records were written with."
+          "Give the vocab_file that the records were written with."
         )
       length = len(values)
       if length != expected:
         is_sequence = key in SEQUENCE_KEYS
-        flag = "--max_seq_length" if is_sequence else "--max_predictions"
+        name = "max_seq_length" if is_sequence else "max_predictions"
         raise ValueError(
-          f"{path} was written with {flag}={length}, not {expected}. Give the "
+          f"{path} was written with {name}={length}, not {expected}. Give the "
           "same number."
         )
     return serialized
 
 
 def _feature(key):
-  """Returns the original's feature, such as masked_lm_ids of masked_ids."""
+  """Returns the original's name of a key, such as masked_lm_ids."""
   return key.replace("masked_", "masked_lm_")
 
 
 def _checked_count(path, tokens):
-  """Returns the number of records of a whole file; None if unknown.
+  """Returns the number of records in a complete file; None if unknown.
 
-  Refuses a file of other tokens than the `PretrainingInput.tokens_fingerprint`.
+  Refuses a file with another `PretrainingInput.tokens_fingerprint`.
   """
   path = f"{path}{_ABOUT_ENDING}"
   if not tf.io.gfile.exists(path):
@@ -210,12 +210,12 @@ def _checked_count(path, tokens):
   count = about.get("records")
   if not isinstance(count, int):
     raise ValueError(
-      f"{path} must hold the number of records. Received: {count!r}. Remove it."
+      f"{path} must have the number of records. Received: {count!r}. Remove it."
     )
-  others = [name for name in tokens if about.get(name) != tokens[name]]
-  if others:
+  changed = [name for name in tokens if about.get(name) != tokens[name]]
+  if changed:
     raise ValueError(
-      f"{path}: the records were written with another {' and '.join(others)}. "
-      "Give the same --vocab_file and --do_lower_case."
+      f"{path}: the records were written with another {' and '.join(changed)}. "
+      "Give the same vocab_file and do_lower_case."
     )
   return count

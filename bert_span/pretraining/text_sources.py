@@ -1,12 +1,12 @@
-"""Sources of running text, read sentence by sentence.
+"""Reads running text sentence by sentence.
 
 Three formats: one sentence a line with a blank line between documents (as the
 original BERT), one document a line, and JSON lines with a document in one
 field. Any file may be compressed (.gz). TensorFlow Datasets give documents.
 
-Sentences only decide where a training sequence may start and end, so a wrong
-end at an abbreviation does no harm. Bytes that are not UTF-8 become U+FFFD,
-with one warning a file: a stray byte should not end a run of weeks.
+A training sequence starts and ends with a sentence, so a wrong end at an
+abbreviation does no harm. Bytes that are not UTF-8 become U+FFFD, with one
+warning a file: a stray byte should not end a run of weeks.
 """
 
 import dataclasses
@@ -62,7 +62,7 @@ class TextFile:
   text_field: str | None = None
 
   def sentences(self, first_document=0):
-    """Yields (number of the document, sentence) from a document on."""
+    """Yields (document number, sentence) from a document on."""
     lines = documents = _decoded(self._lines(), self.path, "line", 1)
     has_sentences = self.form == "sentences" and self.text_field is None
     if has_sentences:
@@ -76,7 +76,7 @@ class TextFile:
         yield number, sentence
 
   def _lines(self):
-    """Yields the lines as bytes, none of which may fill the memory."""
+    """Yields the lines as bytes; refuses one that would fill the memory."""
     with files.open_file(self.path) as file:
       if self.path.endswith(".gz"):
         file = gzip.GzipFile(fileobj=file)
@@ -106,12 +106,12 @@ class TextFile:
       text = files.checked_object(values, location).get(self.text_field)
     except ValueError as error:
       raise ValueError(
-        f"{error} With --text_field every line must be a JSON object."
+        f"{error} With text_field every line must be a JSON object."
       ) from error
     if not isinstance(text, str):
       raise ValueError(
         f"{location} has no text under {self.text_field!r}. Give the key of "
-        f"the text as --text_field. Received: {shortened(values)}"
+        f"the text as text_field. Received: {shortened(values)}"
       )
     return text
 
@@ -123,22 +123,22 @@ class TfdsShard:
   name: str  # such as "wikipedia/20230601.en"
   split: str  # such as "train[3shard]"
   data_dir: str | None = None  # None for the default of TensorFlow Datasets
-  text_field: str = "text"  # feature that holds a document
+  text_field: str = "text"  # feature with the text of a document
 
   @property
   def path(self):
-    """Its name in messages."""
+    """The shard's name in messages."""
     return f"{self.name}, split {self.split}"
 
   def sentences(self, first_document=0):
-    """See `TextFile.sentences`."""
+    """Yields (document number, sentence), see `TextFile.sentences`."""
     dataset = _tfds_builder(self.name, self.data_dir).as_dataset(
       split=self.split, shuffle_files=False
     )
     if self.text_field not in dataset.element_spec:
       raise ValueError(
         f"{self.name} has no feature {self.text_field!r}. Give one of "
-        f"{', '.join(dataset.element_spec)} as --text_field."
+        f"{', '.join(dataset.element_spec)} as text_field."
       )
     documents = dataset.skip(first_document).as_numpy_iterator()
     texts = (row[self.text_field] for row in documents)
@@ -151,15 +151,15 @@ class TfdsShard:
 def split_sentences(document):
   """Splits a document at the ends of its sentences, in any language."""
   ends = (match.end() for match in _SENTENCE_END.finditer(document))
-  parts = (
+  sentences = (
     document[start:end].strip()
     for start, end in itertools.pairwise([0, *ends, len(document)])
   )
-  return [part for part in parts if part]
+  return [sentence for sentence in sentences if sentence]
 
 
 def sources_of_worker(sources, num_workers, worker):
-  """Returns the sources of one worker: every num_workers-th."""
+  """Returns the sources of one worker: each num_workers-th."""
   if len(sources) < num_workers:
     raise ValueError(
       f"{num_workers} workers cannot share {len(sources)} files, because each "
@@ -169,7 +169,7 @@ def sources_of_worker(sources, num_workers, worker):
 
 
 def _decoded(rows, path, unit, first):
-  """Decodes rows of UTF-8, and warns of the first one that is not."""
+  """Decodes rows of UTF-8, and warns of the first row that is not."""
   has_warned = False
   for number, row in enumerate(rows, first):
     try:
@@ -193,12 +193,12 @@ def _tfds_builder(name, data_dir):
     builder = tfds.builder(name, data_dir=data_dir)
   except (tfds.core.DatasetNotFoundError, AssertionError, ValueError) as error:
     raise ValueError(
-      f"TensorFlow Datasets knows no {name!r}. Check --dataset and --data_dir. "
+      f"TensorFlow Datasets has no dataset={name!r}. Check it and data_dir. "
       f"{str(error).splitlines()[0]}"
     ) from error
   if not builder.is_prepared():
     raise ValueError(
       f"{name} is not prepared in {builder.data_dir_root}. Prepare it with "
-      f"`tfds build {name} --data_dir=...` and give that folder as --data_dir."
+      f"`tfds build {name} --data_dir=...` and give that folder as data_dir."
     )
   return builder

@@ -20,7 +20,7 @@ _BARS, _GAP, _TRUTH = "#4c78a8", "#e45756", "#555555"
 
 
 def reliability_figure(bins_of):
-  """A `Figure` of the `ReliabilityBins` of each title, a dict."""
+  """Returns a `Figure` of the `ReliabilityBins` of each title, a dict."""
   figure = Figure(figsize=(4 * len(bins_of), 4.6), layout="constrained")
   panels = figure.subplots(
     2, len(bins_of), squeeze=False, sharex=True, height_ratios=(4, 1)
@@ -56,7 +56,7 @@ def reliability_figure(bins_of):
 
 
 def risk_coverage_figure(curve_of):
-  """A `Figure` of the `RiskCoverage` of each line, a dict."""
+  """Returns a `Figure` of the `RiskCoverage` of each line, a dict."""
   figure = Figure(figsize=(5.4, 4), layout="constrained")
   axes = figure.subplots()
   for name, curve in curve_of.items():

@@ -71,7 +71,7 @@ def count_left(report, *severities):
 
 
 def report_text(report, num_places=3):
-  """The report as text.
+  """Returns the report as text.
 
   It names num_places places of each kind of warning, all of errors, none of
   notes. Lines have at most 80 columns, except for places and tables.

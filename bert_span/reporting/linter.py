@@ -26,7 +26,7 @@ from bert_span.squad.reader import (
 )
 from bert_span.storage.atomic_file import open_atomically, write_lines
 from bert_span.storage.files import is_file, read_bytes, real_path
-from bert_span.storage.json_fields import FieldErrors, is_kind
+from bert_span.storage.json_fields import FieldErrors, is_json
 
 _REPAIRED_KEYS = {
   FindingKind.ANSWER_MOVED: "answer_start",
@@ -51,7 +51,7 @@ class LintedFile:
   num_passages: int = 0
 
   def finding(self, kind, index, detail="", repair=None):
-    """A `Finding` about the question at an index of `examples`."""
+    """Returns a `Finding` about the question at an index of `examples`."""
     example, path = self.examples[index], self.json_paths[index]
     return Finding(kind, example.place, detail, example.qas_id, path, repair)
 
@@ -89,7 +89,7 @@ def lint_squad_file(path: str | os.PathLike) -> LintedFile:
   if not parsed:
     add(Finding(FindingKind.NO_QUESTIONS, ""))
   for index, example in enumerate(parsed):
-    if is_kind(records[index][1], int):
+    if is_json(records[index][1], int):
       add(linted.finding(FindingKind.INTEGER_ID, index, repair=example.qas_id))
     # The kind of question, by its labels in the file.
     if example.is_impossible:

@@ -19,7 +19,7 @@ class Segment(NamedTuple):
 
 
 def result_segments(result):
-  """The `Segment`s of a `QuestionResult`'s passage."""
+  """Returns the `Segment`s of a `QuestionResult`'s passage."""
   gold = [
     (answer.char_start, answer.char_start + len(answer.text))
     for answer in result.example.answers

@@ -41,7 +41,7 @@ class QuestionResult:
 
 
 def question_results(squad_file, n_best, predictions):
-  """List of `QuestionResult`, in the order of the file.
+  """Returns a list of `QuestionResult`, in the order of the file.
 
   `n_best` is that of `read_n_best`, `predictions` a text of each list by id.
   ValueError if the files are not of the same run and questions.
@@ -93,7 +93,7 @@ class GroupScore(NamedTuple):
 
 
 def group_scores(results, num_windows=None):
-  """Dict from the caption of a table to a list of `GroupScore`."""
+  """Returns dict from the caption of a table to a list of `GroupScore`."""
   words = [question_word(result.example.question) for result in results]
   by_size = sorted(dict.fromkeys(words), key=lambda word: -words.count(word))
   lengths = [_length_name(result) for result in results]
@@ -120,7 +120,7 @@ def question_word(question):
 
 
 def _grouped(results, names, order):
-  """The `GroupScore` of each name that has questions, in order."""
+  """Returns the `GroupScore` of each name that has questions, in order."""
   groups = {name: [] for name in order}
   for result, name in zip(results, names, strict=True):
     groups[name].append(result)
@@ -143,7 +143,7 @@ def _mean_percent(values):
 
 
 def _length_name(result):
-  """The group of a question by the length of its first answer."""
+  """Returns the group of a question by the length of its first answer."""
   if not result.has_answer:
     return _NO_ANSWER
   words = len(result.example.answers[0].text.split())

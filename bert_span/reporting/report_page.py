@@ -123,7 +123,7 @@ def report_page(report, num_errors=50, max_bytes=5_000_000):
 
 
 def _calibration(results):
-  """The section on probabilities, a dict; None without predictions."""
+  """Returns the section on probabilities, a dict; None without predictions."""
   predicted = [result for result in results if result.probability is not None]
   if not predicted:
     return None
@@ -185,7 +185,7 @@ def _environment():
 
 
 def _shown(value):
-  """The text of a value on the page, before it is escaped."""
+  """Returns the text of a value on the page, before it is escaped."""
   if value is None:
     return "\N{EN DASH}"
   if isinstance(value, (int, float)):
@@ -200,7 +200,7 @@ def _percent(share):
 
 
 def _annotators(result):
-  """The distinct answers of the annotators, the first few."""
+  """Returns the distinct answers of the annotators, the first few."""
   texts = list(dict.fromkeys(answer.text for answer in result.example.answers))
   left_out = len(texts) - _NUM_ANNOTATORS
   if left_out > 0:
@@ -242,6 +242,6 @@ def _token_pieces(context, window):
 
 
 def _file(name):
-  """A file of ours that the page holds as it is."""
+  """Returns a file of ours that the page holds as it is."""
   path = importlib.resources.files("bert_span") / name
   return markupsafe.Markup(path.read_text("utf-8"))

@@ -31,14 +31,14 @@ class AgreementReport:
 
   def __init__(self, num_questions):
     self._num_questions = num_questions
-    self._passages = []  # all of them, for the scores
+    self._passages = []  # The scores need all of them.
 
   def add(self, logits):
     """Adds a `WindowLogits` of a B/I/O head."""
     self._passages += tagged_passages(logits)
 
   def files(self):
-    """The texts of both files by name; without annotators they are empty."""
+    """Returns the texts of both files by name, empty without annotators."""
     rows = disagreement_rows(self._passages, self._num_questions)
     return {
       AGREEMENT_FILE: json_text(agreement_scores(self._passages)),
@@ -69,12 +69,13 @@ def agreement_scores(passages):
 
   Returns a dict, {} without passages:
     tag_cross_entropy: -sum_j t_ij log p_ij, mean over tokens, in nats.
-    annotator_entropy: its lower bound: the mean entropy of t_i.
-    tag_entropy: the mean entropy of p_i.
-    entropy_correlation: Pearson's, of both entropies over the tokens; missing
-      where one of them is the same everywhere.
-    tag_calibration_error: that of ten bins of equal width, of the probability
-      that a token is inside an answer and the share of annotators who say so.
+    annotator_entropy: mean entropy of t_i, the lower bound of the above.
+    tag_entropy: mean entropy of p_i.
+    entropy_correlation: Pearson correlation of both entropies over the tokens;
+      missing if one of them is constant.
+    tag_calibration_error: expected calibration error in ten bins of equal
+      width. It compares the probability that a token is inside an answer with
+      the share of annotators whose answers contain it.
   """
   if not passages:
     return {}
@@ -82,24 +83,25 @@ def agreement_scores(passages):
   p = np.concatenate([p.probabilities for p in passages])
   tiny = np.finfo(np.float64).tiny
   cross_entropies = -np.sum(labels * np.log(np.maximum(p, tiny)), axis=1)
-  of_labels, of_tags = entropies(labels), entropies(p)
+  label_entropies, tag_entropies = entropies(labels), entropies(p)
   bins = equal_width_bins(1 - p[:, O], 1 - labels[:, O], _NUM_BINS)
   scores = {
     "tag_cross_entropy": float(cross_entropies.mean()),
-    "annotator_entropy": float(of_labels.mean()),
-    "tag_entropy": float(of_tags.mean()),
+    "annotator_entropy": float(label_entropies.mean()),
+    "tag_entropy": float(tag_entropies.mean()),
     "tag_calibration_error": bins.calibration_error,
   }
-  if min(of_labels.std(), of_tags.std()) > 1e-9:
-    scores["entropy_correlation"] = float(np.corrcoef(of_labels, of_tags)[0, 1])
+  if min(label_entropies.std(), tag_entropies.std()) > 1e-9:
+    correlation = np.corrcoef(label_entropies, tag_entropies)[0, 1]
+    scores["entropy_correlation"] = float(correlation)
   return scores
 
 
 def disagreement_rows(passages, num_questions):
-  """The questions whose annotators differ most, the most split first.
+  """Returns the questions on which annotators differ, the most split first.
 
-  The tokens of a row are those that the annotators differ on, each with the
-  shares of B, I and O of the annotators and of the model.
+  A row has the tokens on which they differ, each with the annotators' shares of
+  B, I and O and the model's probabilities.
   """
 
   def token(passage, i):
@@ -112,7 +114,7 @@ def disagreement_rows(passages, num_questions):
       "model": _shares(passage.probabilities[i]),
     }
 
-  # Sums of the labels' entropies, in nats: 0 where all annotators agree.
+  # Sums of the labels' entropies, in nats; 0 if all annotators agree.
   by_split = [(float(entropies(p.labels).sum()), p) for p in passages]
   by_split.sort(key=lambda pair: -pair[0])
   return [
@@ -129,7 +131,7 @@ def disagreement_rows(passages, num_questions):
 
 
 def entropies(distributions):
-  """-sum_j p_j log p_j of each row of [rows, classes], in nats."""
+  """Returns -sum_j p_j log p_j of each row of [rows, classes], in nats."""
   p = np.asarray(distributions, np.float64)
   return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
 

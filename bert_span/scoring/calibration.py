@@ -3,13 +3,13 @@
 Confidences are fitted to right and wrong answers and not to gold spans: an
 answer is also right if it is another annotator's or differs from the gold span
 by an article. A null threshold is halfway between the null odds of two
-questions, so that a score that differs in its last digits, as on another
-machine, decides alike.
+questions. Another machine, whose scores differ in the last digits, then makes
+the same decisions.
 
 Sources: Guo et al., On Calibration of Modern Neural Networks, 2017, for the
 temperature; Platt, Probabilistic Outputs for Support Vector Machines, 1999, for
 the shift; Kamath et al., Selective Question Answering under Domain Shift, 2020,
-for right or wrong as what a confidence predicts.
+for confidences that predict right or wrong.
 """
 
 import dataclasses
@@ -37,15 +37,15 @@ from bert_span.squad.reader import repeated_ids
 from bert_span.storage.log import log_line
 
 LOWEST, HIGHEST = 0.05, 20.0
-# Steps of 28 %: far narrower than the valleys of such a loss.
+# Steps of 28 %, far narrower than the valleys of the loss.
 _GRID = np.linspace(np.log(LOWEST), np.log(HIGHEST), 25)
 _TOLERANCE = 1e-3  # of log T: 0.1 % of the temperature
-_HIGHEST_SHIFT = 30.0  # nats: beyond the log-odds of _SMALLEST
+_HIGHEST_SHIFT = 30.0  # nats, beyond the log-odds of _SMALLEST
 _GOLDEN = (np.sqrt(5) - 1) / 2
 # Probabilities of 0 and 1 would make the loss of a wrong answer infinite.
 _SMALLEST = 1e-12
 _LOGITS = tf.TensorSpec([None, None], tf.float32)  # [windows, seq_length]
-# Of 300, the share of right answers is known to 0.06 or better (95 %).
+# With 300 questions, accuracy is known to 0.06 or better (95 % confidence).
 _FEW_QUESTIONS = 300
 _decoder = functools.lru_cache(maxsize=2)(WindowDecoder)  # Tracing is slow.
 
@@ -54,37 +54,37 @@ class ScoredQuestions(NamedTuple):
   """Labelled questions, the logits of their windows, and their answers."""
 
   examples: list  # `SquadExample`
-  source: str  # where they are from, for messages
-  kind: type  # the class of the extractor
+  source: str  # the name of the examples in messages
+  extractor_class: type
   batches: list  # `WindowLogits`, of all questions in order
   predictions: list  # `Prediction`, with the model's original options
 
   def decode(self, options):
-    """List of `Prediction` with other `DecoderOptions`, of the same logits."""
-    decode = _decoder(self.kind, options)
+    """Decodes the same logits with other `DecoderOptions`: `Prediction`s."""
+    decode = _decoder(self.extractor_class, options)
     return [p for batch in self.batches for p in decode(batch)]
 
 
 def check_calibration(
-  kind, options, target_precision=None, target_answered=None
+  extractor_class, options, target_precision=None, target_answered=None
 ):
   """Raises ValueError for a head or a target that cannot be calibrated.
 
-  `kind` is the class of an extractor, and `options` those of its decoder.
+  `options` are those of the decoder of `extractor_class`.
   """
-  if not kind.has_joint_probability:
+  if not extractor_class.has_joint_probability:
     raise ValueError(
-      f"A model with a {kind.head_name} head is not calibrated. Only the "
-      "probabilities of a span head have a temperature."
+      f"A model with a {extractor_class.head_name} head is not calibrated. "
+      "Only the probabilities of a span head have a temperature."
     )
   targets = {
     "target_precision": target_precision,
     "target_answered": target_answered,
   }
-  given = {name: v for name, v in targets.items() if v is not None}
-  if len(given) > 1:
-    raise ValueError(f"Give one of {' and '.join(given)}, not both.")
-  for name, value in given.items():
+  targets = {name: v for name, v in targets.items() if v is not None}
+  if len(targets) > 1:
+    raise ValueError(f"Give one of {' and '.join(targets)}, not both.")
+  for name, value in targets.items():
     if not options.version_2_with_negative:
       raise ValueError(f"{name} needs version_2_with_negative=True.")
     if not 0 <= value <= 1:
@@ -92,7 +92,7 @@ def check_calibration(
 
 
 def score_questions(extractor, examples, batch_size=None, source="examples"):
-  """The `ScoredQuestions` of `SquadExample`s; a ValueError without labels."""
+  """Answers `SquadExample`s; ValueError if they have no labels."""
   examples = list(examples)
   for first, index in repeated_ids(examples):
     raise ValueError(
@@ -108,12 +108,12 @@ def score_questions(extractor, examples, batch_size=None, source="examples"):
   if unanswerable and not extractor.decoder_options.version_2_with_negative:
     raise ValueError(
       f"{source}: {len(unanswerable)} of {len(examples)} questions have no "
-      f"answer (first: {unanswerable[0]}), and the model never says so. Give "
+      f"answer (first: {unanswerable[0]}), but the model always gives one. Use "
       "version_2_with_negative=True, or remove these questions."
     )
   batches, predictions = [], []
   for logits in extractor.window_logits(examples, batch_size):
-    # Other columns do not stay in memory.
+    # Other columns would only take memory.
     windows = {name: logits.windows[name] for name in DECODED_COLUMNS}
     batches.append(logits._replace(windows=windows))
     predictions += extractor.decode(logits)
@@ -125,7 +125,7 @@ def score_questions(extractor, examples, batch_size=None, source="examples"):
 def fitted_options(
   scored, options, target_precision=None, target_answered=None
 ):
-  """Decoding options with fitted probabilities and null threshold."""
+  """Returns decoding options with fitted probabilities and null threshold."""
   examples = scored.examples
   if len(examples) < _FEW_QUESTIONS:
     log_line(
@@ -145,7 +145,7 @@ def fitted_options(
     )
   elif target_answered is not None:
     threshold = answered_threshold(examples, null_odds, target_answered)
-  # If every question has an answer, any threshold that answers all is best.
+  # If every question has an answer, each threshold that answers all is best.
   elif options.version_2_with_negative and not all(e.answers for e in examples):
     threshold = best_f1_threshold(examples, best_spans, null_odds)
   options = dataclasses.replace(options, null_score_diff_threshold=threshold)
@@ -155,8 +155,8 @@ def fitted_options(
   if correct.all() or not correct.any():
     which = "right" if correct.all() else "wrong"
     log_line(
-      f"All {len(correct)} answers are {which}, which fits no temperature: it "
-      f"is {temperature:g}, and only the shift is fitted."
+      f"All {len(correct)} answers are {which}, so the temperature cannot be "
+      f"fitted: it is {temperature:g}, and only the shift is fitted."
     )
   temperature, shift = fit_probabilities(
     answer_confidence(scored.batches, predictions, options),
@@ -169,7 +169,7 @@ def fitted_options(
 
 
 def calibration_figures(scored, squad_file, options):
-  """How far probabilities can be trusted, before and after fitting.
+  """Returns scores and calibration errors before and after fitting.
 
   `squad_file` is the `SquadFile` of the `ScoredQuestions`.
   """
@@ -194,24 +194,24 @@ def calibration_figures(scored, squad_file, options):
 
 
 def _correct_answers(examples, predictions):
-  """1 for exact matches, else 0: float64 [questions]."""
+  """Returns 1 for an exact match, else 0: float64 [questions]."""
   score = functools.partial(squad_scores.question_scores, version_2=True)
   pairs = zip(examples, predictions, strict=True)
   return np.array([score(e, p.answer.text)[0] for e, p in pairs], np.float64)
 
 
 def fit_probabilities(confidence_at, correct, temperature=1.0):
-  """Temperature and shift of log-odds with the lowest neg. log-likelihood.
+  """Fits temperature and log-odds shift to the lowest neg. log-likelihood.
 
   The logarithm of the temperature is searched first on a grid, since the loss
   may have several valleys, then by golden sections around the best point. Each
-  temperature has its best shift.
+  temperature is scored with its best shift.
 
   `confidence_at` is a function of a temperature to the confidences of the
   answers, float [questions]; `correct` is from 0 to 1.
 
-  If all answers are right, or all are wrong, the likelihood has no highest
-  point: the given temperature is kept, and the shift makes the mean probability
+  If all answers are right, or all are wrong, the likelihood has no maximum: the
+  temperature is returned unchanged, and the shift makes the mean probability
   (right answers + 1) / (answers + 2), the rule of succession.
   """
   correct = np.asarray(correct, np.float64)
@@ -220,7 +220,7 @@ def fit_probabilities(confidence_at, correct, temperature=1.0):
     return temperature, _best_shift(confidence_at(temperature), share)
 
   def loss(log_temperature):
-    """Mean of -(correct * log p + (1 - correct) * log(1 - p)), in nats."""
+    """Returns mean -(correct log p + (1 - correct) log(1 - p)), in nats."""
     p = confidence_at(float(np.exp(log_temperature)))
     p = _clipped(shift_log_odds(_clipped(p), _best_shift(p, correct)))
     return -np.mean(correct * np.log(p) + (1 - correct) * np.log1p(-p))
@@ -238,9 +238,9 @@ def fit_probabilities(confidence_at, correct, temperature=1.0):
 
 
 def _best_shift(probability, correct):
-  """The shift at which the mean probability is the mean of `correct`.
+  """Returns the shift that makes the mean probability the mean of `correct`.
 
-  There the derivative of the negative log-likelihood is zero.
+  The derivative of the negative log-likelihood is zero there.
   """
   low, high = -_HIGHEST_SHIFT, _HIGHEST_SHIFT
   while high - low > _TOLERANCE:
@@ -258,29 +258,29 @@ def _clipped(probability):
 
 
 def answer_confidence(batches, predictions, options):
-  """A function of a temperature to the joint probabilities of given answers.
+  """Returns a function of a temperature to the answers' joint probabilities.
 
   They are float64 [questions], and equal those of a `SpanDecoder` with that
   temperature and no shift, but the answers are not decoded again. `predictions`
-  are those of all questions of the `WindowLogits` in order.
+  has the answers to all questions of the `WindowLogits` in order.
   """
   scalars = tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float64)
   signature = (WINDOW_SPECS, _LOGITS, _LOGITS, *scalars)
 
-  # Traced once for batches of any size and any temperature.
+  # One trace serves batches of any size and any temperature.
   @tf.function(input_signature=signature, autograph=False)
   def partition(windows, start, end, num_examples, temperature):
-    _, of_windows, log_sums = read_windows(
+    _, window_nulls, log_sums = read_windows(
       windows, start, end, options, temperature
     )
     example_index = windows["example_index"]
-    null = null_entry(example_index, of_windows, num_examples)
+    null = null_entry(example_index, window_nulls, num_examples)
     null_logits = null.logit_sum - options.null_shift
     scaled = null_logits / temperature
     return log_partition(log_sums, example_index, scaled), null_logits
 
   def partitions(temperature):
-    """Log Z and the null logit of all questions: float64 [questions]."""
+    """Returns log Z and null logits of all questions: float64 [questions]."""
     columns = [
       partition(
         {name: batch.windows[name] for name in WINDOW_SPECS},
@@ -297,7 +297,7 @@ def answer_confidence(batches, predictions, options):
     log_z, _ = partitions(temperature)
     return np.exp(logits / temperature - log_z)
 
-  _, logits = partitions(1.0)  # of "no answer"
+  _, logits = partitions(1.0)  # those of "no answer"
   for i, prediction in enumerate(predictions):
     if prediction.answer.is_answerable:
       best = next(e for e in prediction.n_best if e.char_end > e.char_start)
@@ -306,27 +306,26 @@ def answer_confidence(batches, predictions, options):
 
 
 def best_f1_threshold(examples, best_spans, null_odds):
-  """The null threshold with the best F1 of SQuAD 2.0.
+  """Returns the null threshold with the best F1 of SQuAD 2.0.
 
-  It is below all null odds where "no answer" to everything is best. The dicts
-  have, by question id, the text of the best span, whether or not it is the
-  answer ("" where no span is possible), and the null odds.
+  It is below all null odds if it is best to answer nothing. By question id,
+  `best_spans` has the text of the best span, even if the answer is "no answer"
+  ("" if no span is possible), and `null_odds` the null odds.
   """
   scores = squad_scores.evaluate_squad2(examples, best_spans, null_odds)
   odds = np.array(list(null_odds.values()))
   without_answers = 100 * sum(not e.answers for e in examples) / len(examples)
   if scores["best_f1"] <= without_answers + 1e-9:
-    # The official search then gives 0.0, meant for probabilities.
+    # The official search would return 0.0, which is meant for probabilities.
     return float(odds.min()) - 1
   return _above(scores["best_f1_thresh"], odds)
 
 
 def precision_threshold(examples, best_spans, null_odds, target):
-  """The null threshold that answers most while enough answers are right.
+  """Returns the null threshold of the most answers with enough right ones.
 
-  `target` is the share of the given answers that must be exact matches;
-  ValueError if no threshold reaches it. An answer to an unanswerable question
-  is wrong.
+  `target` is the share of answers that must be exact matches; ValueError if no
+  threshold reaches it. An answer to an unanswerable question is wrong.
   """
   answered = [e for e in examples if null_odds[e.qas_id] < NO_SPAN_NULL_ODDS]
   if not answered:
@@ -352,10 +351,10 @@ def precision_threshold(examples, best_spans, null_odds, target):
 
 
 def answered_threshold(examples, null_odds, target):
-  """The lowest null threshold that answers enough answerable questions.
+  """Returns the lowest null threshold that answers enough answerable questions.
 
-  `target` is their share, from 0 to 1; ValueError if for too many of them no
-  span is possible.
+  `target` is the answered share, from 0 to 1; ValueError if no span is possible
+  for too many of them.
   """
   odds = np.sort([null_odds[e.qas_id] for e in examples if e.answers])
   if not odds.size:
@@ -375,7 +374,7 @@ def answered_threshold(examples, null_odds, target):
 
 
 def _above(threshold, null_odds):
-  """Halfway to the next higher null odds of a question with a span."""
+  """Returns a value halfway to the next higher null odds, if there are any."""
   higher = null_odds[(null_odds > threshold) & (null_odds < NO_SPAN_NULL_ODDS)]
   if not higher.size:
     return float(threshold)

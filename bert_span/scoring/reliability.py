@@ -1,10 +1,10 @@
-"""Reliability of confidences, risk and coverage.
+"""Measures the reliability of confidences, and risk over coverage.
 
-A confidence is calibrated if answers given with confidence c are right in c of
-all cases: reliability bins and their expected calibration error measure that.
-It ranks well if the wrong answers are those of low confidence: the
-risk-coverage curve measures that. "correct" is from 0 to 1: right or wrong, or
-a share, such as F1.
+A confidence is calibrated if answers with confidence c are right in a share c
+of all cases. Reliability bins and their expected calibration error measure
+that. It ranks well if wrong answers have low confidences. The risk-coverage
+curve measures that. "correct" is a number from 0 to 1: right or wrong, or a
+score such as F1.
 """
 
 import dataclasses
@@ -17,8 +17,8 @@ NUM_BINS = 15
 class ReliabilityBins:
   """Predictions in groups of similar confidence; `index` is the bin of each.
 
-  lower, upper, count and the means confidence and accuracy, NaN in empty bins,
-  are arrays [bins]. calibration_error is 0 without predictions, else
+  lower, upper, count, confidence and accuracy are arrays [bins]. The last two
+  are means, NaN in empty bins. calibration_error is 0 without predictions, else
 
       ECE = sum_b count_b / n * |accuracy_b - confidence_b|
 
@@ -37,7 +37,7 @@ class ReliabilityBins:
     self.calibration_error = float(total / max(self.count.sum(), 1))
 
   def as_dict(self):
-    """Lists for JSON, one value a bin; None for the means of empty bins."""
+    """Returns lists for JSON, one value a bin; None for means of empty bins."""
     names = ("lower", "upper", "count", "confidence", "accuracy")
     lists = {
       name: [None if np.isnan(x) else x for x in getattr(self, name).tolist()]
@@ -47,22 +47,22 @@ class ReliabilityBins:
 
 
 def equal_width_bins(confidence, correct, num_bins=NUM_BINS):
-  """`ReliabilityBins` that divide the confidences from 0 to 1 equally.
+  """Returns `ReliabilityBins` of equal width from 0 to 1.
 
-  Bin b holds b / num_bins <= confidence < (b + 1) / num_bins, the last one
-  also 1. `confidence` and `correct` are float [predictions], from 0 to 1.
+  Bin b has b / num_bins <= confidence < (b + 1) / num_bins; the last bin has 1,
+  too. `confidence` and `correct` are float [predictions], from 0 to 1.
   """
-  # Quotients, not np.linspace, whose 0.3 is 0.30000000000000004.
+  # np.linspace would give 0.30000000000000004 for 0.3.
   edges = np.arange(num_bins + 1) / num_bins
   index = np.searchsorted(edges[1:-1], confidence, side="right")
   return ReliabilityBins(edges[:-1], edges[1:], index, confidence, correct)
 
 
 def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
-  """`ReliabilityBins` of about as many predictions each, without empty ones.
+  """Returns `ReliabilityBins` of about equal counts, without empty bins.
 
-  Equal confidences share the bin of the first of them, so that the order of the
-  predictions decides nothing:
+  Equal confidences are in the bin of the first of them, so that the order of
+  the predictions has no effect:
 
       confidence  0.2  0.5  0.5  0.5  0.9  0.9     num_bins = 3
       by rank       0    0    1    1    2    2
@@ -84,19 +84,19 @@ def equal_mass_bins(confidence, correct, num_bins=NUM_BINS):
 
 @dataclasses.dataclass(frozen=True)
 class RiskCoverage:
-  """The share of wrong answers if only the most confident ones are given.
+  """The share of wrong answers if only the most confident answers count.
 
-  The area is that under the risk over the coverage; lower is better, and that
-  of random confidences is about the last risk.
+  `area` is the area under risk over coverage. Lower is better; random
+  confidences have about the last risk.
   """
 
-  threshold: np.ndarray  # float64 [points], lowest confidence given, falling
-  coverage: np.ndarray  # share of the questions answered; the last is 1
-  risk: np.ndarray  # mean of 1 - correct over those answered
+  threshold: np.ndarray  # float64 [points], lowest confidence, descending
+  coverage: np.ndarray  # answered share of the questions; the last is 1
+  risk: np.ndarray  # mean of 1 - correct over the answered questions
   area: float
 
   def as_dict(self, max_points=200):
-    """Lists for JSON of at most max_points points, the ends among them."""
+    """Returns lists for JSON of at most max_points points, with both ends."""
     num_points = len(self.coverage)
     steps = np.linspace(0, num_points - 1, min(max_points, num_points))
     kept = np.round(steps).astype(int)
@@ -106,7 +106,7 @@ class RiskCoverage:
 
 
 def risk_coverage(confidence, correct):
-  """The `RiskCoverage` of some predictions.
+  """Returns the `RiskCoverage` of predictions. An example:
 
       confidence   0.9  0.8  0.8  0.3
       correct        1    1    0    0
@@ -114,8 +114,7 @@ def risk_coverage(confidence, correct):
       coverage    0.25      0.75    1
       risk           0       1/3  1/2     area = (1*0 + 2*1/3 + 1*1/2) / 4
 
-  `confidence` is any score that orders the predictions, of which there is at
-  least one.
+  `confidence` is any score that orders the predictions; one is needed at least.
 
   Source: El-Yaniv and Wiener, On the Foundations of Noise-free Selective
   Classification, 2010; the area as in Geifman et al., Bias-Reduced Uncertainty

@@ -4,8 +4,8 @@ In SQuAD 2.0 a prediction of "" is "no answer". Alternatively the model gives
 each question a no-answer score, such as a probability or run_squad's null odds,
 and a threshold decides.
 
-Both split answers at blanks, which Chinese, Japanese or Thai do not write: with
-`characters` each of their characters counts as a word, as in MLQA.
+Both metrics split answers at blanks. Chinese, Japanese or Thai have no blanks:
+with `characters` each of their characters counts as a word, as in MLQA.
 
 Source: evaluate-v1.1.py and evaluate-v2.0.py; Lewis et al. 2020, MLQA, and its
 mlqa_evaluation_v1.py for Chinese.
@@ -25,7 +25,7 @@ from bert_span.storage.log import log_line
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
-# Of the scripts without blanks: Thai and Lao, Burmese, Khmer, kana and Han.
+# The scripts without blanks: Thai and Lao, Burmese, Khmer, kana and Han.
 _WITHOUT_BLANKS = re.compile(
   "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff"
   "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff]"
@@ -34,7 +34,7 @@ _IDS_SHOWN = 5
 
 
 def normalize_answer(text):
-  """An answer without case, ASCII punctuation and the articles a, an and the.
+  """Removes case, ASCII punctuation and the articles a, an and the.
 
   "The  U.S. Army's" becomes "us armys".
   """
@@ -43,10 +43,9 @@ def normalize_answer(text):
 
 
 def normalize_characters(text):
-  """An answer without case and punctuation, where each character is a word.
+  """Removes case and punctuation; in scripts without blanks, splits characters.
 
-  Words of scripts with blanks remain: "《The Wire》第2季" becomes
-  "the wire 第 2 季".
+  For example, "《The Wire》第2季" becomes "the wire 第 2 季".
   """
   text = text.lower().translate(_DELETE_PUNCTUATION)
   text = "".join(c for c in text if not unicodedata.category(c).startswith("P"))
@@ -62,7 +61,7 @@ def official_scores(
 ):
   """Scores predictions by `evaluate_squad2` or `evaluate_squad1`.
 
-  The former for a `SquadFile` of SQuAD 2.0, and wherever there are na_probs.
+  evaluate_squad2 scores a `SquadFile` of SQuAD 2.0, and any file with na_probs.
   With `characters` texts are compared by `normalize_characters`.
   """
   examples = squad_file.examples
@@ -77,8 +76,8 @@ def official_scores(
 def evaluate_squad1(examples, predictions, normalize=normalize_answer):
   """Scores predictions as the official evaluator of SQuAD 1.1.
 
-  Each question counts with the annotated answer that suits the prediction best,
-  for either metric independently; without a prediction it counts 0.
+  Each metric compares a prediction with the annotated answer that suits it
+  best; a question without a prediction counts 0.
   `predictions` are texts by question id. Returns a dict of exact_match and f1,
   in percent; ValueError if a question has no annotated answer.
   """
@@ -113,10 +112,10 @@ def evaluate_squad2(
     normalize: `normalize_answer` or `normalize_characters`.
 
   Returns:
-    A dict with exact and f1 in percent and total in questions; the same with
-    HasAns_ and NoAns_ in front over the answerable and the unanswerable
-    questions, where there are any; with na_probs also best_exact,
-    best_exact_thresh, best_f1 and best_f1_thresh (see best_threshold).
+    A dict with exact and f1 in percent and total in questions. The same with
+    the prefix HasAns_ for answerable and NoAns_ for unanswerable questions, if
+    there are any. With na_probs also best_exact, best_exact_thresh, best_f1 and
+    best_f1_thresh (see `best_threshold`).
 
   Raises:
     ValueError: a question has no prediction or no score.
@@ -156,12 +155,12 @@ def evaluate_squad2(
       result[f"{prefix}total"] = len(ids)
   if na_probs is None:
     return result
-  # Not in the order of the examples: ties in best_threshold follow na_probs.
+  # In the order of na_probs, which decides ties in `best_threshold`.
   na_probs = {q: prob for q, prob in na_probs.items() if q in scores}
   for i, metric in enumerate(metrics):
-    # Points won by keeping a prediction instead of "no answer". As
-    # evaluate-v2.0: a prediction is not normalized here, so "the " counts as an
-    # answer to an unanswerable question.
+    # Points that a prediction gains over "no answer". As evaluate-v2.0: the
+    # prediction is not normalized here, so "the " counts as an answer to an
+    # unanswerable question.
     gains = [
       scores[q][i] if q in answerable else -1 if predictions[q] else 0
       for q in na_probs
@@ -175,11 +174,11 @@ def evaluate_squad2(
 
 
 def question_scores(example, prediction, version_2, normalize=normalize_answer):
-  """Exact match and F1 with the best of a question's answers, from 0 to 1.
+  """Returns exact match and F1 with a question's best answers, from 0 to 1.
 
-  As evaluate-v2.0, with version_2 answers that normalize to nothing ("The") are
-  ignored; if none remains, "" is the right answer, even though the question
-  still counts among those with an answer.
+  As evaluate-v2.0: with version_2, answers that normalize to nothing ("The")
+  are ignored. If none remains, "" is the right answer, but the question still
+  counts as answerable.
   """
   golds = [answer.text for answer in example.answers]
   if version_2:
@@ -191,43 +190,43 @@ def question_scores(example, prediction, version_2, normalize=normalize_answer):
 
 
 def exact_match(prediction, gold, normalize=normalize_answer):
-  """Whether two answers are the same after normalization, as 1 or 0."""
+  """Returns 1 if two answers are the same after normalization, else 0."""
   return int(normalize(prediction) == normalize(gold))
 
 
 def answer_f1(prediction, gold, version_2, normalize=normalize_answer):
-  """F1 of the words that two answers share after normalization.
+  """Returns F1 of the words that two answers share after normalization.
 
-  A word counts as often as it occurs on both sides: "b b c" against "b d"
-  share one, so precision is 1/3, recall 1/2 and F1 0.4. Where both answers
-  normalize to nothing, F1 is 1 for evaluate-v2.0, and 0 for evaluate-v1.1,
-  although the exact match is 1.
+  A word counts as often as it occurs on both sides: "b b c" and "b d" share one
+  word, so precision is 1/3, recall 1/2 and F1 0.4. If both answers normalize to
+  nothing, F1 is 1 for evaluate-v2.0, and 0 for evaluate-v1.1, although the
+  exact match is 1.
   """
-  predicted, wanted = (normalize(x).split() for x in (prediction, gold))
-  if version_2 and not (predicted and wanted):
-    return float(predicted == wanted)
-  shared = collections.Counter(predicted) & collections.Counter(wanted)
+  predicted, golden = (normalize(x).split() for x in (prediction, gold))
+  if version_2 and not (predicted and golden):
+    return float(predicted == golden)
+  shared = collections.Counter(predicted) & collections.Counter(golden)
   if not shared:
     return 0.0
   precision = shared.total() / len(predicted)
-  recall = shared.total() / len(wanted)
+  recall = shared.total() / len(golden)
   return 2 * precision * recall / (precision + recall)
 
 
 def best_threshold(na_probs, gains, num_unanswerable):
-  """The no-answer threshold with the highest sum of points, and that sum.
+  """Returns the highest sum of points, and its no-answer threshold.
 
-  With every question unanswered, each unanswerable one earns a point. The
-  predictions are admitted from the lowest no-answer score to the highest, and
-  each adds its gain. The first of equal maxima wins; where no admission helps,
-  the threshold is 0.0.
+  If no question is answered, each unanswerable one gives a point. Predictions
+  are added from the lowest no-answer score to the highest, each with its gain.
+  The first of equal maxima is used; if no prediction helps, the threshold is
+  0.0.
 
     na_probs          0.1  0.4  0.7
     gains               1   -1  0.5   num_unanswerable = 1
     points         1    2    1  1.5   so the result is (2, 0.1)
 
-  As evaluate-v2.0: predictions of equal score are admitted in the order given,
-  so that the maximum can lie inside such a group, where no threshold can cut.
+  As evaluate-v2.0: predictions of equal score are added one by one, so that the
+  maximum can be inside such a group, which no threshold divides.
   """
   na_probs = np.asarray(na_probs, np.float64)
   order = np.argsort(na_probs, kind="stable")
@@ -243,18 +242,18 @@ def evaluate_multi_span(examples, predictions):
   Equal normalized texts of a question count once.
 
       exact match    a predicted span counts 1 if it is a gold span
-      partial match  a predicted span counts the greatest share of its
-                     characters that is one run of a gold span too (precision),
-                     a gold span the greatest share of its characters (recall)
+      partial match  a predicted span counts the largest share of its characters
+                     that is also one run in a gold span (precision); a gold
+                     span counts its share in the same way (recall)
 
-  Both are summed over all questions before precision and recall are computed; a
-  question without a span counts as one span on that side. Of several annotators
-  the one counts whose spans suit the prediction best, by the F1 of exact match,
-  then of partial match.
+  Both are summed over all questions before precision and recall are computed. A
+  question without predicted (or gold) spans counts as one such span. The
+  annotator whose spans suit the prediction best is used, by the F1 of exact
+  match, then of partial match.
 
-  Example: gold {"old mill", "river"}, predicted {"the old mill house"}: no
-  exact match; precision 8/14 for "old mill" in "old mill house", recall
-  (8/8 + 1/5) / 2, for the longest run of "river" is one letter.
+  Example: gold {"old mill", "river"}, predicted {"the old mill house"}. Exact
+  matches: none. Precision: 8/14, "old mill" in "old mill house". Recall:
+  (8/8 + 1/5) / 2, since the longest run of "river" is one letter.
 
   `predictions` are lists of texts by question id, [] for no answer. Returns a
   dict with precision, recall and f1 of exact_match_ and overlap_, in percent;
@@ -283,12 +282,12 @@ def evaluate_multi_span(examples, predictions):
 
 
 def _span_counts(gold, predicted):
-  """A question's numbers of predicted spans, gold spans and exact matches.
+  """Returns the numbers of predicted spans, gold spans and exact matches.
 
-  Then the summed best shares of the predicted and of the gold spans.
+  Then follow the sums of the best shares of predicted and of gold spans.
   """
   exact = len(gold & predicted) if gold or predicted else 1
-  # As the official evaluator: for overlaps an empty text alone is no answer.
+  # As the official evaluator: for overlaps a single empty text is "no answer".
   is_empty = not predicted or predicted == {""}
   if not gold or is_empty:
     by_predicted = by_gold = float(not gold and is_empty)
@@ -304,14 +303,14 @@ def _span_counts(gold, predicted):
 
 
 def _longest_run(gold, predicted):
-  # As the official evaluator, whose matcher skips characters that are frequent
-  # in a prediction of 200 characters or more.
+  # As the official evaluator: the matcher skips frequent characters in a
+  # prediction of 200 characters or more.
   matcher = difflib.SequenceMatcher(None, gold, predicted)
   return matcher.find_longest_match(0, len(gold), 0, len(predicted)).size
 
 
 def _span_ratios(counts):
-  """(precision, recall, f1) of exact match, and of partial match."""
+  """Returns (precision, recall, f1) of exact match, and of partial match."""
   num_predicted, num_gold, exact, by_predicted, by_gold = counts
   ratios = []
   for predicted_sum, gold_sum in ((exact, exact), (by_predicted, by_gold)):
@@ -325,7 +324,7 @@ def _span_ratios(counts):
 def _check_ids(examples, by_id, name="predictions", remedy=None):
   """Logs entries without a question, and questions without an entry.
 
-  With a `remedy` the latter are a ValueError.
+  With a `remedy`, questions without an entry raise ValueError.
   """
   if not examples:
     raise ValueError(
@@ -362,7 +361,7 @@ def _check_annotated(unanswered):
 
 
 def _shorten_ids(ids):
-  """For example "'q1', 'q2', 'q3', 'q4', 'q5', ... (17 in all)"."""
+  """Returns text such as "'q1', 'q2', 'q3', 'q4', 'q5', ... (17 in all)"."""
   shown = ", ".join(map(shortened, ids[:_IDS_SHOWN]))
   if len(ids) > _IDS_SHOWN:
     shown += f", ... ({len(ids)} in all)"

@@ -12,10 +12,10 @@ from bert_span.storage.log import log_line
 
 # A passage ends with the paragraph that reaches this many characters.
 _PASSAGE_CHARACTERS = 1_000
-LIMIT_REMEDY = "Divide the file, or raise --max_document_bytes."
+LIMIT_REMEDY = "Divide the file, or raise max_document_bytes."
 _EMPTY_LINES = re.compile(r"\s*\n\s*\n\s*")
 
-_KINDS = (".txt", ".md", ".html", ".htm", ".jsonl")
+_SUFFIXES = (".txt", ".md", ".html", ".htm", ".jsonl")
 _BLOCKS = (
   *("p", "li", "dt", "dd", "tr", "pre", "blockquote", "div", "section"),
   *("h1", "h2", "h3", "h4", "h5", "h6", "table", "ul", "ol", "title"),
@@ -25,18 +25,18 @@ _BLOCKS = (
 class Passage(NamedTuple):
   """Consecutive paragraphs of a document."""
 
-  document: str  # path; of a .jsonl file with ":" and the line's number
-  char_start: int  # of the passage in the document's text
+  document: str  # path; in a .jsonl file followed by ":" and the line's number
+  char_start: int  # offset of the passage in the document's text
   text: str
 
 
 def read_passages(pattern, text_field="text", max_bytes=math.inf):
   """Lists the `Passage`s of all documents that a glob finds, each file once.
 
-  .txt and .md files are read as they are, of .html files the text, of .jsonl
-  files one document a line, with the text in `text_field`. In the glob, ** is
-  any folders. Other files, those of more than max_bytes and those that cannot
-  be read are skipped and counted on standard error. ValueError if none is left.
+  .txt and .md files are read as they are, .html files without tags. Each line
+  of a .jsonl file is a document with its text in `text_field`. In the glob, **
+  matches any folders. Other files, files of more than max_bytes and unreadable
+  ones are skipped and counted on standard error. ValueError if none is left.
   """
   passages, skipped, real_paths = [], [], set()
   for path in sorted(set(map(os.path.normpath, _matches(pattern, skipped)))):
@@ -45,7 +45,7 @@ def read_passages(pattern, text_field="text", max_bytes=math.inf):
       real_paths.add(real_path)
       for document, text in _documents(path, text_field, max_bytes, skipped):
         passages += cut_passages(document, text)
-  fault = f" The first that is skipped: {skipped[0]}" if skipped else ""
+  fault = f" The first skipped one: {skipped[0]}" if skipped else ""
   if not passages:
     raise ValueError(
       f"{pattern} matches no text that can be read. Give a glob of .txt, .md, "
@@ -59,19 +59,19 @@ def read_passages(pattern, text_field="text", max_bytes=math.inf):
 def _matches(pattern, skipped):
   """Yields the paths of a glob; ** enters each real folder once.
 
-  What exists as it is written is a path, whatever its characters. Errors of
-  folders that cannot be listed are added to `skipped`.
+  A string that exists as it is written is a path, whatever its characters.
+  Errors of folders that cannot be listed are added to `skipped`.
   """
-  parts = pattern.split(os.sep)
+  names = pattern.split(os.sep)
   if os.path.lexists(pattern):
     yield pattern
     return
-  if "**" not in parts:
+  if "**" not in names:
     yield from glob.iglob(pattern)
     return
-  place, visited = parts.index("**"), set()
-  before, after = os.sep.join(parts[:place]), os.sep.join(parts[place + 1 :])
-  roots = _matches(before or os.sep, skipped) if place else ["."]
+  index, visited = names.index("**"), set()
+  before, after = os.sep.join(names[:index]), os.sep.join(names[index + 1 :])
+  roots = _matches(before or os.sep, skipped) if index else ["."]
   for root in roots:
     for folder, folders, _ in os.walk(
       root, onerror=skipped.append, followlinks=True
@@ -102,12 +102,12 @@ def cut_passages(document, text):
 
 def _documents(path, text_field, max_bytes, skipped):
   """Yields (name, text) of the documents in a file; adds to `skipped`."""
-  kind = os.path.splitext(path)[1].lower()
+  suffix = os.path.splitext(path)[1].lower()
   is_folder = os.path.isdir(path)
-  if is_folder and kind not in _KINDS:
+  if is_folder and suffix not in _SUFFIXES:
     return
   try:
-    if kind not in _KINDS:
+    if suffix not in _SUFFIXES:
       raise ValueError(
         f"{path} is none of .txt, .md, .html and .jsonl. Narrow the glob, for "
         "example to 'notes/**/*.md'."
@@ -116,13 +116,13 @@ def _documents(path, text_field, max_bytes, skipped):
       fault = "is a folder" if is_folder else "is no file, or a broken link"
       raise ValueError(f"{path} {fault}.")
     text = read_text(path, max_bytes, LIMIT_REMEDY)
-    if kind.startswith(".htm"):
+    if suffix.startswith(".htm"):
       text = _html_text(text, path)
-  # lxml's are SyntaxErrors.
+  # lxml raises SyntaxErrors.
   except (OSError, ValueError, SyntaxError) as error:
     skipped.append(error)
     return
-  if kind != ".jsonl":
+  if suffix != ".jsonl":
     yield path, text
     return
   for number, line in enumerate(text.split("\n"), start=1):
@@ -135,18 +135,18 @@ def _documents(path, text_field, max_bytes, skipped):
 
 
 def _html_text(html, path):
-  """The text of an HTML page, block by block."""
-  # In the extra "search".
+  """Returns the text of an HTML page, block by block."""
+  # The extra "search" installs it.
   from lxml import etree
 
   parser = etree.HTMLParser(encoding="utf-8", huge_tree=True)
   page = etree.fromstring(html.encode("utf-8"), parser)
-  # Beyond such a depth the parser leaves out what follows.
+  # Below its largest depth the parser leaves text out.
   if any("depth" in entry.message.lower() for entry in parser.error_log):
     raise ValueError(f"{path}: its tags are nested too deep. Save it as text.")
   if page is None:  # Nothing but comments.
     return ""
-  parts = []
+  texts = []
   walker = etree.iterwalk(page, events=("start", "end", "comment", "pi"))
   for event, tag in walker:
     gap = "\n\n" if tag.tag in _BLOCKS else "\n" if tag.tag == "br" else ""
@@ -154,10 +154,10 @@ def _html_text(html, path):
       if tag.tag in ("script", "style", "template"):
         walker.skip_subtree()
       else:
-        parts += [gap, tag.text or ""]
+        texts += [gap, tag.text or ""]
     else:
-      parts += [gap, tag.tail or ""]
-  return "".join(parts).strip()
+      texts += [gap, tag.tail or ""]
+  return "".join(texts).strip()
 
 
 def _line_text(line, text_field, place):

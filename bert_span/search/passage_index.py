@@ -20,13 +20,13 @@ from bert_span.storage.files import (
 from bert_span.storage.log import log_line
 
 _MANIFEST = "texts.json"
-# All files of an index: bm25s has these names.
-_FILES = {
+# All files of an index, with bm25s' names.
+_INDEX_FILES = {
   *("data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"),
   *("vocab.index.json", "params.index.json", "nonoccurrence_array.index.npy"),
   _MANIFEST,
 }
-# Texts from which indexing takes seconds.
+# Indexing this many texts takes seconds.
 _MANY_TEXTS = 100_000
 # Scripts without blanks between words: Thai and Lao, Burmese, Khmer, kana, Han.
 _UNSPACED = (
@@ -44,14 +44,14 @@ class PassageIndex:
       index = PassageIndex(["The mill was built in 1895.", "A bridge fell."])
       index.search("When was the mill built?", 1)  # [0]
 
-  A local directory keeps the index; if it already holds one of these texts, it
-  is read. It must be new, or hold nothing but an index.
+  A local directory keeps the index. If it already has an index of these texts,
+  that is read. The directory must be new, or have nothing but an index.
 
   Source: Robertson and Zaragoza 2009; the bm25s package.
   """
 
   def __init__(self, texts, directory=None):
-    # In the extra "search".
+    # The extra "search" installs it.
     import bm25s
 
     # It logs every index that it makes.
@@ -62,7 +62,7 @@ class PassageIndex:
       encoded = text.encode("utf-8", "surrogatepass")
       digest.update(b"%d\0%b" % (len(encoded), encoded))
     stored = {"format": 2, "texts": self._size, "sha256": digest.hexdigest()}
-    if directory and _holds(directory, stored):
+    if directory and _has_index(directory, stored):
       self._index = bm25s.BM25.load(directory, show_progress=False)
       return
     if self._size >= _MANY_TEXTS:
@@ -74,42 +74,41 @@ class PassageIndex:
     self._index.index(words_of_texts, show_progress=False)
     if directory:
       with replaced_directory(
-        directory, keeps=lambda name: name not in _FILES
+        directory, keeps=lambda name: name not in _INDEX_FILES
       ) as unfinished:
         self._index.save(unfinished, show_progress=False)
         stored["files"] = _digests(unfinished)
         write_json_atomically(os.path.join(unfinished, _MANIFEST), stored)
 
   def search(self, question, top_k):
-    """The numbers of the best passages that share a word with the question."""
-    asked = words(question)
-    if not asked:
+    """Returns numbers of the best passages that have a word of the question."""
+    question_words = words(question)
+    if not question_words:
       return []
     numbers, scores = self._index.retrieve(
-      [asked], k=min(top_k, self._size), show_progress=False
+      [question_words], k=min(top_k, self._size), show_progress=False
     )
     return numbers[0][scores[0] > 0].tolist()
 
 
 def words(text):
-  """The words of a text in lower case, as BM25 counts them.
+  """Returns the words of a text in lower case, as BM25 counts them.
 
-  Where a script has no blanks between words, its pairs of neighbouring
-  characters are the words.
+  In a script without blanks, each pair of neighbouring characters is a word.
   """
   text = unicodedata.normalize("NFKC", text).casefold().translate(_SEPARATED)
-  found = []
+  result = []
   for match in _RUNS.finditer(text):
     run = match.group()
     if match.group(1) and len(run) > 1:
-      found += [run[i : i + 2] for i in range(len(run) - 1)]
+      result += [run[i : i + 2] for i in range(len(run) - 1)]
     else:
-      found.append(run)
-  return found
+      result.append(run)
+  return result
 
 
 class _Separated(dict):
-  """Letters, digits and marks by code point; a blank for all else."""
+  """Letters, digits and marks by code point; other characters give a blank."""
 
   def __missing__(self, code):
     character = chr(code)
@@ -126,8 +125,8 @@ def _digests(directory):
   return {name: file_sha256(os.path.join(directory, name)) for name in names}
 
 
-def _holds(directory, expected):
-  """Whether a directory holds an index, undamaged and of the expected texts."""
+def _has_index(directory, expected):
+  """Returns whether a directory has an intact index of the expected texts."""
   if is_remote(directory):
     raise ValueError(
       f"An index of passages needs a local folder. Received: {directory}"
@@ -141,15 +140,15 @@ def _holds(directory, expected):
   path = os.path.join(directory, _MANIFEST)
   stored = read_json_object(path) if _MANIFEST in names else {}
   files = checked_object(stored.get("files", {}), f"{path}, files")
-  # The files are replaced, so a folder with others is not an index: it has the
-  # names of bm25s, and none of them is a folder.
-  others = {
+  # The files will be replaced, so the folder may have no files but an index's,
+  # and no folder of such a name.
+  foreign = {
     name
     for name in names
-    if name not in _FILES or os.path.isdir(os.path.join(directory, name))
+    if name not in _INDEX_FILES or os.path.isdir(os.path.join(directory, name))
   }
-  if not expected.keys() <= stored.keys() or others:
-    shown = ", ".join(sorted(others or names)[:3])
+  if not expected.keys() <= stored.keys() or foreign:
+    shown = ", ".join(sorted(foreign or names)[:3])
     raise ValueError(
       f"{directory} does not become an index of passages: it holds other files "
       f"({shown}). Name a new folder."

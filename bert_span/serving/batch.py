@@ -68,7 +68,7 @@ def make_predict_fn(model):
 
 
 def _error(question, context):
-  """What is wrong with a row; None if nothing is."""
+  """Returns what is wrong with a row; None if nothing is."""
   for name, value in (("question", question), ("context", context)):
     if not isinstance(value, str):
       return f"The {name} must be text. Received: {value!r}."

@@ -39,7 +39,7 @@ def ask(saved_model, batches):
 
 
 def meta_graph(directory):
-  """The meta graph of a SavedModel; it has one."""
+  """Returns the meta graph of a SavedModel; it has one."""
   with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
     saved_model = saved_model_pb2.SavedModel.FromString(file.read())
   (graph,) = saved_model.meta_graphs

@@ -125,7 +125,7 @@ class StoppableSteps:
 
 
 def model_app(served, preprocessor, options, steps):
-  """The REST API of a `ServedModel`, and the page that asks it.
+  """Returns the REST API of a `ServedModel`, and the page that asks it.
 
   `steps` are the `StoppableSteps` that the model was made with.
   """
@@ -183,7 +183,7 @@ def model_app(served, preprocessor, options, steps):
 
 
 def file_app(tflite, packages):
-  """The page that runs a .tflite file in the browser, and its files.
+  """Returns the page that runs a .tflite file in the browser, and its files.
 
   `packages` is the path of the folder node_modules/@litertjs.
   """
@@ -240,7 +240,7 @@ async def _examples(request):
 
 
 def _error_line(error):
-  """The line of an error that says what is wrong.
+  """Returns the line of an error that says what is wrong.
 
   TensorFlow's has lines on places in the code before it and after it:
 
@@ -331,7 +331,7 @@ def _predict(functions, window_options, request):
 
 
 def _windows(preprocessor, row):
-  """The characters of the passage that each window of a row holds."""
+  """Returns the characters of the passage that each window of a row holds."""
   text = tf.TensorSpec([None], tf.string)
   columns = _columns([row], {"question": text, "context": text})
   windows = preprocessor.windows(
@@ -346,13 +346,13 @@ def _windows(preprocessor, row):
 
 
 def _input_specs(function):
-  """Dict of input name to tf.TensorSpec of a tf.function."""
+  """Returns a dict of input name to tf.TensorSpec of a tf.function."""
   specs = function.get_concrete_function().structured_input_signature
   return {spec.name: spec for spec in (*specs[0], *specs[1].values())}
 
 
 def _columns(rows, specs):
-  """Dict of input name to its values in all rows."""
+  """Returns a dict of input name to its values in all rows."""
   if not isinstance(rows, list) or not rows:
     raise ValueError('"instances" must be a list with at least one row.')
   if not all(isinstance(row, dict) and set(row) == set(specs) for row in rows):

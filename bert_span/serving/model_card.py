@@ -118,7 +118,7 @@ def _markdown(card):
 
 
 def _table(titles, rows):
-  """A Markdown table."""
+  """Returns a Markdown table."""
 
   def cell(value):
     text = value if isinstance(value, str) else json.dumps(value)

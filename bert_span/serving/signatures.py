@@ -71,7 +71,7 @@ class ServedModel(tf.Module):
 
 
 def _checked(**inputs):
-  """The inputs, once their ranks are checked, which no server does."""
+  """Returns the inputs, once their ranks are checked, which no server does."""
   checks = []
   for name, values in inputs.items():
     axes = ["batch", "seq_length"][: values.shape.rank]

@@ -84,7 +84,7 @@ def check_ops(ops, custom_ops):
 
 
 def _ask(python, saved_model, batches):
-  """The reply of fresh_process.py."""
+  """Returns the reply of fresh_process.py."""
   request = {"saved_model": os.path.abspath(saved_model), "batches": batches}
   done = subprocess.run(
     # -P: do not search the script's folder for modules.
@@ -104,7 +104,7 @@ def _ask(python, saved_model, batches):
 
 
 def _compared(expected, answer, tolerance):
-  """The differences in words, and the largest difference of a score."""
+  """Returns the differences in words, and the largest difference of a score."""
   differing, largest = [], 0.0
   for name, value in expected.items():
     wanted, given = (

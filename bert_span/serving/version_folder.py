@@ -25,7 +25,7 @@ _MAX_VERSION = 2**63 - 1
 
 @contextlib.contextmanager
 def new_version(base, version=None):
-  """A folder to fill, which becomes a version when the block ends.
+  """Returns a folder to fill, which becomes a version when the block ends.
 
   `base` is the local folder of all versions; it is made if it does not exist,
   and leftovers of killed exports are removed. Version None is 1 + the highest
@@ -57,7 +57,7 @@ def new_version(base, version=None):
 
 
 def extra_path(directory, name):
-  """The path of a file in a version's assets.extra, which is made."""
+  """Returns the path of a file in a version's assets.extra, which is made."""
   folder = os.path.join(directory, "assets.extra")
   os.makedirs(folder, exist_ok=True)
   return os.path.join(folder, name)

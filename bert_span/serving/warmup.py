@@ -10,7 +10,7 @@ from bert_span.storage.log import log_line
 
 
 def check_warmup(is_wanted):
-  """Whether an export writes warm-up requests; logs why it does not.
+  """Returns whether an export writes warm-up requests; logs why it does not.
 
   tensorflow-serving-api defines their format. None writes them if it is
   installed, True requires it, False writes none.

@@ -1,4 +1,4 @@
-"""One question about one passage, and where its answers are in it."""
+"""A question about a passage, with the answers and their offsets."""
 
 import collections.abc
 import dataclasses
@@ -7,7 +7,7 @@ import re
 from bert_span.options.messages import shortened
 
 NOT_LOCATED = -1
-# As run_squad: what separates the words of a passage.
+# As run_squad: characters that separate the words of a passage.
 _BLANKS = "[ \t\r\n\u202f]+"
 
 
@@ -15,7 +15,7 @@ _BLANKS = "[ \t\r\n\u202f]+"
 class AnswerSpan:
   """A labelled answer: `context[char_start:char_start + len(text)]`.
 
-  What an extractor answers is an `Answer`.
+  An extractor returns an `Answer` instead.
   """
 
   text: str
@@ -30,12 +30,12 @@ class SquadExample:
     qas_id: the question's id; integer ids of a file become strings.
     question: the question's text.
     context: the passage, exactly as in the file: character offsets index it.
-    answers: one per annotator; empty when there is none or none is known.
-      Where a file gives annotations only, all their distinct spans.
+    answers: one per annotator; empty if there is none or none is known. If a
+      file has annotations only, all their distinct spans.
     is_impossible: SQuAD 2.0's mark of an unanswerable question.
     title: the article's title, for reports.
-    annotations: the spans of each annotator, any number of them, where the
-      file gives them; () for an annotator who found no answer.
+    annotations: the spans of each annotator, any number of them, if the file
+      has them; () for an annotator who found no answer.
   """
 
   qas_id: str
@@ -53,14 +53,15 @@ class SquadExample:
 
   @property
   def is_unlabelled(self) -> bool:
-    """Whether there is neither an answer nor a mark of being unanswerable."""
+    """True without an answer, an annotation and the mark is_impossible."""
     return not (self.answers or self.annotations or self.is_impossible)
 
   @property
   def annotators(self) -> tuple[tuple[AnswerSpan, ...], ...]:
-    """The spans of each annotator: without annotations, one for each answer.
+    """The spans of each annotator.
 
-    An unanswerable question has one annotator without a span.
+    Without annotations, each answer is the span of one annotator. An
+    unanswerable question has one annotator without a span.
     """
     if self.is_impossible:
       return ((),)
@@ -90,8 +91,8 @@ def _check_spans(qas_id, name, spans):
 def question_pairs(question, context):
   """Returns [(question, passage)] of two texts or of two lists.
 
-  A single passage serves a list of questions. Raises ValueError, with the index
-  in a list, for what is not a str.
+  A list of questions may have a single passage. Raises ValueError for a text
+  that is not a str, with its index in the list.
   """
   has_lists = is_list(question)
   if has_lists and isinstance(context, str):
@@ -118,7 +119,7 @@ def question_pairs(question, context):
 
 
 def is_list(texts):
-  """Whether an argument is a list of texts, or an array or a column of them."""
+  """Returns whether an argument is a list, an array or a column of texts."""
   is_collection = isinstance(texts, collections.abc.Collection)
   return is_collection and not isinstance(texts, (str, bytes))
 
@@ -133,7 +134,7 @@ def check_text(text, name):
 
 
 def locate_answer(context: str, text: str, char_start: int):
-  """Locates an answer at its stated offset, or where else its text must be.
+  """Locates an answer at its stated offset, or at the only place of its text.
 
   As in run_squad, blanks and line breaks between the words of an answer may
   differ from those of the passage. The answer is moved when it occurs exactly
@@ -148,20 +149,20 @@ def locate_answer(context: str, text: str, char_start: int):
   The stated offset may be any integer. Blank texts are never located.
 
   Returns:
-    An `AnswerSpan` with the passage's characters, or with the text as it was
-    and NOT_LOCATED; and what is wrong with the stated offset, "" if it is
-    correct.
+    (span, fault). The `AnswerSpan` has the passage's characters, or the text
+    as it was and NOT_LOCATED. `fault` says in words what is wrong with the
+    stated offset, "" if it is correct.
   """
   if not text.strip():
     return AnswerSpan(text, NOT_LOCATED), "the answer's text is blank"
   if char_start >= 0 and context.startswith(text, char_start):
     return AnswerSpan(text, char_start), ""
-  parts = [text] if text in context else text.split()
-  words = _BLANKS.join(map(re.escape, parts))
-  starts = [match.start() for match in re.finditer(f"(?={words})", context)]
+  words = [text] if text in context else text.split()
+  pattern = _BLANKS.join(map(re.escape, words))
+  starts = [match.start() for match in re.finditer(f"(?={pattern})", context)]
 
   def at(start):
-    return AnswerSpan(re.compile(words).match(context, start).group(), start)
+    return AnswerSpan(re.compile(pattern).match(context, start).group(), start)
 
   if char_start in starts:
     return at(char_start), ""
@@ -198,7 +199,7 @@ def check_located(context, text, char_start, place):
 
 
 def _touched_words(context, first, end):
-  """Widens [first, end) to whole words; a blank is in the word before it."""
+  """Widens [first, end) to whole words, a blank to the word before it."""
   if not 0 <= first < len(context):
     return 0, 0
   while first > 0 and context[first].isspace():

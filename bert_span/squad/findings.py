@@ -1,21 +1,21 @@
-"""What can be wrong with a SQuAD file: the one list of findings.
+"""The kinds of findings about a SQuAD file, in one list.
 
-Reading a file counts them in a `ReadReport`; lint_squad lists them all.
+Reading a file counts its findings in a `ReadReport`; lint_squad lists them all.
 """
 
 import dataclasses
 import enum
 
-# An error stops training. A warning costs something: a question is skipped,
-# learned wrongly or cannot be answered correctly. A note is legal.
+# An error stops training. A warning means that a question is skipped, learned
+# wrongly or cannot be answered correctly. A note says that something is legal.
 ERROR, WARNING, NOTE = SEVERITIES = "error", "warning", "note"
 
 
 @dataclasses.dataclass(frozen=True)
 class _KindFields:
-  fact: str  # what is wrong with each
-  remedy: str  # what to do, and what happens otherwise
-  noun: str = "question"  # what is counted
+  fact: str  # the fault, a clause
+  remedy: str  # sentences: the effect of the fault, and what to do
+  noun: str = "question"  # the thing that is counted
   severity: str = WARNING  # one of SEVERITIES
 
 
@@ -54,7 +54,7 @@ class FindingKind(_KindFields, enum.Enum):
   )
   ANSWER_MOVED = (
     "not at its answer_start but elsewhere in the passage",
-    "The place found is used; lint_squad --fix writes it into a copy.",
+    "The correct offset is used; lint_squad --fix writes it into a copy.",
     "answer",
   )
   BLANK_ANSWER = (
@@ -97,32 +97,32 @@ class FindingKind(_KindFields, enum.Enum):
   )
   ANSWER_CUT = (
     "not whole in any window",
-    "It trains as no answer. Raise --max_seq_length or lower --doc_stride.",
+    "It trains as no answer. Raise max_seq_length or lower doc_stride.",
     "answer",
   )
   ANSWER_TOO_LONG = (
-    "longer than --max_answer_length",
-    "It is never predicted whole. Raise --max_answer_length or shorten it.",
+    "longer than max_answer_length",
+    "It is never predicted whole. Raise max_answer_length or shorten it.",
     "answer",
   )
   QUESTION_CUT = (
-    "longer than --max_query_length",
-    "Its end is cut off. Raise --max_query_length (and --max_seq_length).",
+    "longer than max_query_length",
+    "Its end is cut off. Raise max_query_length (and max_seq_length).",
   )
   MANY_UNKNOWN_WORDS = (
     "many words are not in the vocabulary",
-    "Choose a model of this language, and check --do_lower_case.",
+    "Choose a model of this language, and check do_lower_case.",
     "file",
   )
   ALL_ANSWERABLE = (
-    "no unanswerable question, but --version_2_with_negative is set",
-    "No threshold can be learned. Use a SQuAD 2.0 file, or drop the flag.",
+    "no unanswerable question, but version_2_with_negative=True",
+    "No threshold can be learned. Use a SQuAD 2.0 file, or leave it out.",
     "file",
   )
 
   UNANSWERABLE = (
     "unanswerable",
-    "Train and predict with --version_2_with_negative.",
+    "Train and predict with version_2_with_negative=True.",
     "question",
     NOTE,
   )
@@ -140,7 +140,7 @@ class FindingKind(_KindFields, enum.Enum):
   )
 
   def summary(self, count):
-    """A clause such as "2 questions: unanswerable"."""
+    """Returns a clause such as "2 questions: unanswerable"."""
     return f"{counted(count, self.noun)}: {self.fact}"
 
 
@@ -151,9 +151,9 @@ class Finding:
   kind: FindingKind
   place: str  # article, question and answer, for people
   detail: str = ""  # the value at that place, and its fault
-  qas_id: str | None = None  # None where it concerns no question
+  qas_id: str | None = None  # None if it concerns no question
   json_path: str = ""  # such as "data[0].paragraphs[2].qas[1]"
-  repair: int | str | None = None  # the value that --fix writes instead
+  repair: int | str | None = None  # the value that a repaired copy has instead
 
 
 class ReadReport:
@@ -169,7 +169,7 @@ class ReadReport:
     return len(self._details.get(kind, ()))
 
   def lines(self, num_places: int = 3) -> list[str]:
-    """One line per kind, in the order they were first met, with its places."""
+    """Returns a line per kind with its first places, in the order of `add`."""
     lines = []
     for kind, details in self._details.items():
       first = list(details.items())[:num_places]
@@ -183,5 +183,5 @@ class ReadReport:
 
 
 def counted(count, noun):
-  """A count with its noun: "1 word", "1,204 words"."""
+  """Returns a count with its noun: "1 word", "1,204 words"."""
   return f"{count:,} {noun}" + ("" if count == 1 else "s")

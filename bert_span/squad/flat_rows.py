@@ -4,9 +4,9 @@
                "context": "Anna built it.",
                "answers": {"text": ["Anna"], "answer_start": [0]}}]}
 
-Empty lists are those of an unanswerable question. A row without the key
-"answers" has no labels. In the Parquet files of SQuAD on the Hugging Face hub
-these keys are the columns; a null is a key that a row lacks.
+An unanswerable question has empty lists. A row without the key "answers" has no
+labels. In the Parquet files of SQuAD on the Hugging Face hub these keys are the
+columns; a null counts as a missing key.
 
 Source: huggingface/transformers, examples/pytorch/question-answering.
 """
@@ -16,15 +16,15 @@ from bert_span.storage.json_fields import FieldErrors
 
 PARQUET = b"PAR1"  # the first bytes of such a file
 # Columns of flat rows, of SQuAD's articles, and of MultiSpanQA.
-_COLUMNS = (
+_ROW_COLUMNS = (
   *("id", "title", "context", "question", "answers"),
   *("is_impossible", "paragraphs", "label"),
 )
 
 
 def parquet_rows(path: str, content: bytes) -> dict:
-  """The rows of a Parquet file as the JSON object {"data": [..]}."""
-  # tensorflow-datasets brings it; files of JSON do not need it.
+  """Returns the rows of a Parquet file as the JSON object {"data": [..]}."""
+  # tensorflow-datasets installs it; JSON files do not need it.
   import pyarrow
   from pyarrow import parquet
 
@@ -37,11 +37,11 @@ def parquet_rows(path: str, content: bytes) -> dict:
     names = file.schema_arrow.names
     if "paragraphs" not in names and not {"question", "context"} <= set(names):
       problem = f"its columns are {', '.join(names)}. Name them as SQuAD's: "
-      problem += ", ".join(_COLUMNS[:5])
+      problem += ", ".join(_ROW_COLUMNS[:5])
     elif size > MAX_JSON_BYTES:
       problem = f"its columns have {size:,} bytes. Divide it"
     else:
-      columns = [name for name in _COLUMNS if name in names]
+      columns = [name for name in _ROW_COLUMNS if name in names]
       return {"data": _without_nulls(file.read(columns).to_pylist())}
   except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
     fault = " ".join(str(error).split())
@@ -57,10 +57,10 @@ def _without_nulls(value):
 
 
 def is_flat(top: dict) -> bool:
-  """Whether a JSON object with the list "data" has flat rows.
+  """Returns whether a JSON object with the list "data" has flat rows.
 
-  A row without answers is flat if its context is a text, not a list as in
-  MultiSpanQA, which may be the string "['Ada', 'met', ..]".
+  A row without answers is flat if its context is a text. In MultiSpanQA it is a
+  list, or a string of one: "['Ada', 'met', ..]".
   """
   first = next(iter(top["data"]), None)
   keys = first.keys() if isinstance(first, dict) else set()
@@ -72,7 +72,7 @@ def is_flat(top: dict) -> bool:
 
 
 def from_flat_rows(path: str, top: dict) -> dict:
-  """Converts a file of flat rows: an article and a paragraph each."""
+  """Converts flat rows: each becomes an article with one paragraph."""
   errors, articles = FieldErrors(path), []
   for index, row in errors.objects(top["data"], "row", "data"):
     place = f"row {index}"
@@ -87,7 +87,7 @@ def from_flat_rows(path: str, top: dict) -> dict:
 
 
 def _answer_keys(row, place, errors):
-  """The answers of a row, as keys of a question of SQuAD."""
+  """Returns a row's answers as the keys of a SQuAD question."""
   answers = errors.required(row, "answers", dict, place) or {}
   texts = errors.required(answers, "text", list, place)
   starts = errors.required(answers, "answer_start", list, place)

@@ -6,9 +6,9 @@ answers are the runs "B I I .." of labels:
     context  ["Ada", "Lovelace", "met", "Babbage", "."]
     label    ["B",   "I",        "O",   "B",       "O"]
 
-Joined with blanks the passage is "Ada Lovelace met Babbage .", and the answers
-are its characters [0, 12) and [17, 24). Both lists may also be strings, as
-Python writes lists. A file without labels is a test file.
+The passage, joined with blanks, is "Ada Lovelace met Babbage .", and the
+answers are its characters [0, 12) and [17, 24). Both lists may also be strings
+that hold a list in Python's notation. A file without labels is a test file.
 
 Source: Li et al. 2022, MultiSpanQA: A Dataset for Multi-Span Question
 Answering, and the data and evaluator released with it.
@@ -22,7 +22,7 @@ from bert_span.storage.json_fields import FieldErrors
 
 
 def is_multispanqa(top: dict) -> bool:
-  """Whether a JSON object with the list "data" is in MultiSpanQA's format."""
+  """Returns whether a JSON object with "data" is in MultiSpanQA's format."""
   first = next(iter(top["data"]), None)
   keys = first.keys() if isinstance(first, dict) else set()
   return "paragraphs" not in keys and {"question", "context"} <= keys
@@ -31,8 +31,8 @@ def is_multispanqa(top: dict) -> bool:
 def as_squad(path: str, top: dict) -> dict:
   """Converts the JSON object of a MultiSpanQA file; returns any other as it is.
 
-  Every question becomes a paragraph, its spans the annotations of one
-  annotator. A question whose labels are all O is_impossible.
+  Every question becomes a paragraph; its spans become the annotations of one
+  annotator. A question whose labels are all O gets is_impossible.
   """
   if not is_multispanqa(top):
     return top
@@ -47,7 +47,7 @@ def as_squad(path: str, top: dict) -> dict:
 
 
 def label_spans(labels: list[str]) -> list[tuple[int, int]]:
-  """The answers of a list of labels: (first, end), half-open, in tokens.
+  """Returns the answers (first, end) of labels, half-open, in tokens.
 
   An I after an O begins an answer too, as in the official evaluator:
   ["I", "O", "B", "B", "I"] gives [(0, 1), (2, 3), (3, 5)].
@@ -90,7 +90,7 @@ def _paragraph(record, place, errors):
 
 
 def _strings(record, key, place, errors):
-  """The list of strings of a key, [] after an error."""
+  """Returns the list of strings under a key, [] after an error."""
   value = record.get(key)
   if isinstance(value, str):
     try:

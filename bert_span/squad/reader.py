@@ -1,8 +1,8 @@
 """Reads SQuAD 1.1 and 2.0 files, JSON or Parquet.
 
-What would make two people read a file differently (a missing key, a wrong type,
-an id used twice) is an error, and all such errors of a file are reported
-together. What leaves a question usable is counted in the report.
+Faults that two people would read differently (a missing key, a wrong type, an
+id used twice) are errors, and all errors of a file are reported together.
+Faults that leave a question usable are counted in the report.
 """
 
 import collections
@@ -26,18 +26,18 @@ from bert_span.squad.flat_rows import (
 )
 from bert_span.squad.multispanqa import as_squad
 from bert_span.storage.files import MAX_JSON_BYTES, parse_json, read_bytes
-from bert_span.storage.json_fields import FieldErrors, is_kind
+from bert_span.storage.json_fields import FieldErrors, is_json
 
 
 @dataclasses.dataclass(frozen=True)
 class SquadFile:
   """The questions of one file or TFDS split, in its order."""
 
-  path: str  # where they are from, for messages
+  path: str  # the file or the split, for messages
   examples: tuple[SquadExample, ...]
   # True if a question has the key is_impossible, or version starts with "v2".
   version_2: bool
-  # The findings so far; preparing the examples adds to it.
+  # The findings of reading; preparing the examples adds more.
   report: ReadReport = dataclasses.field(default_factory=ReadReport)
 
   def count(self, kind: FindingKind, example: SquadExample) -> None:
@@ -48,8 +48,8 @@ class SquadFile:
 def read_squad(path: str | os.PathLike) -> SquadFile:
   """Reads a SQuAD file, or one of MultiSpanQA, local or remote.
 
-  It is JSON, or Parquet with the columns of SQuAD on the Hugging Face hub: id,
-  title, context, question, answers.
+  The file is JSON, or Parquet with the columns of SQuAD on the Hugging Face
+  hub: id, title, context, question, answers.
 
   Integer ids become strings. Answers are optional; "plausible_answers" and
   unknown keys are ignored. An answer that cannot be located keeps its text, for
@@ -59,7 +59,7 @@ def read_squad(path: str | os.PathLike) -> SquadFile:
   a list of annotators, each a list of spans like "answers", empty for an
   annotator who found none.
 
-  ValueError if it is no SQuAD file, with up to 10 errors by article and
+  Raises ValueError if it is no SQuAD file, with up to 10 errors by article and
   question id.
   """
   path = os.fspath(path)
@@ -72,7 +72,7 @@ def read_squad(path: str | os.PathLike) -> SquadFile:
 def make_squad_file(
   path: str, examples: list[SquadExample], version_2: bool
 ) -> SquadFile:
-  """Locates the answers of examples, whose offsets are as stated."""
+  """Makes a `SquadFile` of examples, and locates their answers."""
   if not examples:
     kind = FindingKind.NO_QUESTIONS
     raise ValueError(f"{path}: {kind.fact}. {kind.remedy}")
@@ -97,7 +97,7 @@ def make_squad_file(
 
 
 def repeated_ids(examples):
-  """Yields (first, index) of each question whose id an earlier one has."""
+  """Yields (first, index) for each question with the id of an earlier one."""
   index_of = {}
   for index, example in enumerate(examples):
     first = index_of.setdefault(example.qas_id, index)
@@ -106,9 +106,10 @@ def repeated_ids(examples):
 
 
 def load_squad_json(path: str | os.PathLike) -> dict:
-  """Parses a SQuAD file, or converts one of MultiSpanQA, flat rows, Parquet.
+  """Parses a SQuAD file; converts MultiSpanQA, flat rows and Parquet to it.
 
-  ValueError unless it is an object with a list "data", which is not checked.
+  Raises ValueError unless the file is an object with a list "data". The list
+  is not checked.
   """
   path = os.fspath(path)
   repeated = []
@@ -155,7 +156,7 @@ def load_squad_json(path: str | os.PathLike) -> dict:
 def parse_squad(
   top: dict, errors: FieldErrors
 ) -> tuple[list[SquadExample], bool]:
-  """The questions, valid unless `errors` grows, and whether it is SQuAD 2.0."""
+  """Returns (examples, whether it is SQuAD 2.0); adds faults to `errors`."""
   examples = []
   version_2 = str(top.get("version")).startswith("v2")
   for i, article in errors.objects(top["data"], "article", "data"):
@@ -177,9 +178,9 @@ def parse_squad(
 def check_question(
   example: SquadExample,
 ) -> tuple[SquadExample, list[Finding]]:
-  """Locates the answers of a question and finds what is wrong with it.
+  """Locates the answers of a question and returns its findings.
 
-  The findings' json_path starts at the question: "" or such as ".answers[0]".
+  The findings' json_path starts at the question, such as "" or ".answers[0]".
   """
   findings = []
 
@@ -189,15 +190,15 @@ def check_question(
 
   def located(answer, where, json_path):
     text = answer.text
-    found, detail = locate_answer(example.context, text, answer.char_start)
+    span, detail = locate_answer(example.context, text, answer.char_start)
     if not text.strip():
       add(FindingKind.BLANK_ANSWER, where, json_path=json_path)
-    elif found.char_start == NOT_LOCATED:
+    elif span.char_start == NOT_LOCATED:
       add(FindingKind.ANSWER_NOT_LOCATED, where, detail, json_path)
     elif detail:
-      start = found.char_start
+      start = span.char_start
       add(FindingKind.ANSWER_MOVED, where, detail, json_path, repair=start)
-    return found
+    return span
 
   if not example.context.strip():
     add(FindingKind.BLANK_CONTEXT)
@@ -224,8 +225,8 @@ def check_question(
 
 
 def _parse_question(question, context, title, place, errors):
-  """The `SquadExample` of a question's dict; invalid after an error."""
-  if is_kind(question.get("id"), int):
+  """Makes a `SquadExample` of a question's dict; an error makes it invalid."""
+  if is_json(question.get("id"), int):
     qas_id = str(question["id"])  # Real files have them.
   else:
     qas_id = errors.required(question, "id", str, place)

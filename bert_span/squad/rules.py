@@ -1,4 +1,4 @@
-"""Chooses the questions that run_squad would train on and predict."""
+"""Chooses the questions to train on and to predict, as run_squad does."""
 
 import dataclasses
 import itertools
@@ -16,32 +16,32 @@ def training_examples(
   every_annotator: bool = False,
   keep_unlabelled: bool = False,
 ) -> list[SquadExample]:
-  """The questions to train on, each with the one answer to learn.
+  """Returns the questions to train on, each with the one answer to learn.
 
   An answerable question keeps its first answer that is in the passage (the
   original demands exactly one), an unanswerable one keeps none. Questions
   without such an answer are skipped and counted in squad_file.report.
 
-  every_annotator keeps all annotators' answers, for the B/I/O head, and
-  keep_unlabelled questions without an answer that are not is_impossible, which
-  teachers label. ValueError if the flag does not fit the file (a SQuAD 1.1 file
-  with it, an unanswerable question without it), or all questions are skipped.
+  every_annotator keeps the answers of all annotators, for the B/I/O head.
+  keep_unlabelled keeps questions without any label, which teachers label.
+  Raises ValueError if version_2_with_negative does not fit the file (true for
+  SQuAD 1.1, false for unanswerable questions), or all questions are skipped.
   """
   path, examples = squad_file.path, squad_file.examples
   if not version_2_with_negative:
-    # As run_squad: without the flag an unanswerable question ends training.
+    # As run_squad: an unanswerable question then ends training.
     impossible = [e for e in examples if e.is_impossible]
     if impossible:
       raise ValueError(
         f"{path}: {impossible[0].place}: the question is unanswerable, as are "
         f"{len(impossible)} of the {len(examples)} here. Train with "
-        "--version_2_with_negative, or remove them."
+        "version_2_with_negative=True, or remove them."
       )
   elif not squad_file.version_2:
     raise ValueError(
-      f"{path}: --version_2_with_negative with a SQuAD 1.1 file: no question "
-      "has the key is_impossible, so a model would never see an unanswerable "
-      "one. Leave the flag out, or train on a SQuAD 2.0 file."
+      f"{path}: version_2_with_negative=True with a SQuAD 1.1 file: no "
+      "question has the key is_impossible, so a model would never see an "
+      "unanswerable one. Leave it out, or train on a SQuAD 2.0 file."
     )
   else:
     _report_all_answerable(squad_file)
@@ -53,9 +53,9 @@ def examples_to_learn(
   every_annotator: bool = False,
   keep_unlabelled: bool = False,
 ) -> list[SquadExample]:
-  """`training_examples` for Python code, where no flag must fit the examples.
+  """Returns `training_examples` of a list or a file, of any SQuAD version.
 
-  Logs how many questions are skipped and why. ValueError if there is no
+  Logs how many questions are skipped and why. Raises ValueError if there is no
   example, or all are skipped.
   """
   squad_file = examples
@@ -72,7 +72,7 @@ def examples_to_learn(
 
 
 def _learnable(squad_file, every_annotator, keep_unlabelled):
-  """The questions of a `SquadFile` that `training_examples` keeps."""
+  """Returns the questions of a `SquadFile` that `training_examples` keeps."""
   kept = []
   for example in squad_file.examples:
     is_teachable = example.is_unlabelled and example.context.strip()
@@ -98,7 +98,7 @@ def _learnable(squad_file, every_annotator, keep_unlabelled):
 def prediction_examples(
   squad_file: SquadFile, version_2_with_negative: bool
 ) -> list[SquadExample]:
-  """Returns all questions; counts a flag that does not fit the file."""
+  """Returns all questions; counts an unfitting version_2_with_negative."""
   if version_2_with_negative:
     _report_all_answerable(squad_file)
   else:
@@ -109,14 +109,14 @@ def prediction_examples(
 
 
 def with_answer_to_learn(example: SquadExample) -> SquadExample:
-  """The example with the one answer that training uses, or none."""
+  """Returns the example with the one answer that training uses, or none."""
   located = [a for a in _answers(example) if a.char_start != NOT_LOCATED]
   answers = () if example.is_impossible else tuple(located[:1])
   return dataclasses.replace(example, answers=answers)
 
 
 def _answers(example):
-  """The answers; without any, all spans of annotators, as in a SquadFile."""
+  """Returns the answers, or if there are none all spans of annotators."""
   return example.answers or tuple(itertools.chain(*example.annotations))
 
 
@@ -126,7 +126,7 @@ def _report_all_answerable(squad_file):
 
 
 def _reason_to_skip(example, every_annotator):
-  """The `FindingKind` for which training skips a question, or None."""
+  """Returns the `FindingKind` for which training skips a question, or None."""
   if not example.context.strip():
     return FindingKind.BLANK_CONTEXT
   # An annotator without an answer teaches that there is none.

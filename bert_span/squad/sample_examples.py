@@ -1,4 +1,4 @@
-"""Questions of every kind, which exports are checked with."""
+"""The questions with which exports are checked."""
 
 import importlib.resources
 

@@ -7,19 +7,19 @@ from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.reader import SquadFile, make_squad_file, read_squad
 
 _HOST = "https://rajpurkar.github.io/SQuAD-explorer/"
-_HOST_SECONDS = 10.0  # how long to wait for it
+_HOST_SECONDS = 10.0  # the wait for its reply
 
 
 def read_file_or_tfds(path, dataset):
-  """Reads a SQuAD file, or without one the `read_tfds` arguments `dataset`."""
+  """Reads a SQuAD file, or without one the TFDS split read_tfds(*dataset)."""
   return read_squad(path) if path else read_tfds(*dataset)
 
 
 def read_tfds(name: str, split: str, data_dir: str | None = None) -> SquadFile:
   """Reads a split of SQuAD, in the order of TensorFlow Datasets.
 
-  Data that is not yet prepared under data_dir is prepared from the official
-  files in data_dir/downloads/manual if they exist, else by a download.
+  Data that is not yet prepared in data_dir is made from the official files in
+  data_dir/downloads/manual if they exist, else it is downloaded.
 
   Args:
     name: "squad/v1.1" or "squad/v2.0".
@@ -61,12 +61,12 @@ def _prepare(builder, name):
   except tfds.download.download_manager.NonMatchingChecksumError as error:
     raise ValueError(
       f"{name}: the files in {downloads} are not the official ones. Replace "
-      f"them, or read them with --train_file and --predict_file. {error}"
+      f"them, or read them with train_file and predict_file. {error}"
     ) from error
 
 
 def _check_host(name, downloads, absent):
-  """Raises an OSError at once, where TFDS would try for 205 seconds."""
+  """Raises an OSError if the host does not answer. TFDS would try for 205 s."""
   request = urllib.request.Request(_HOST, method="HEAD")
   try:
     with urllib.request.urlopen(request, timeout=_HOST_SECONDS):
@@ -77,8 +77,8 @@ def _check_host(name, downloads, absent):
     raise OSError(
       f"{name} is not prepared in {downloads.parent} and cannot be downloaded: "
       f"{_HOST} does not answer ({error}). Put {' and '.join(absent)} into "
-      f"{downloads / 'manual'}, or point --data_dir at prepared data, or use "
-      "--train_file and --predict_file."
+      f"{downloads / 'manual'}, or point data_dir at prepared data, or use "
+      "train_file and predict_file."
     ) from error
 
 

@@ -21,7 +21,7 @@ from bert_span.storage.files import (
 
 
 def json_text(value):
-  """`value` as JSON in run_squad's format: indent 4, ASCII, final newline."""
+  """Returns JSON in run_squad's format: indent 4, ASCII, final newline."""
   return json.dumps(value, indent=4) + "\n"
 
 
@@ -88,7 +88,7 @@ def write_files(directory, contents, outdated=()):
 def _remove(path, follows=True):
   """Removes a file; returns whether it existed.
 
-  Of a symbolic link it removes the target if it `follows`, or else the link.
+  Of a symbolic link, it removes the target if `follows` is true, else the link.
   """
   if is_remote(path):
     import tensorflow as tf  # Seconds: only for remote paths.
@@ -115,7 +115,7 @@ def open_atomically(path, binary=False):
     try:
       yield file
     except UnicodeEncodeError as error:
-      # Half a character, or a byte of a name in another encoding.
+      # A lone surrogate, such as a byte of a name in another encoding.
       error.reason += f". Correct the text that is written to {path}"
       raise
 
@@ -166,8 +166,8 @@ def _full_disk_named(path):
 def unfinished_directory(directory, publish=None):
   """Yields a local directory to fill, which replaces `directory` at the end.
 
-  When the block raises, the old directory stays. Where it must not be replaced,
-  `publish` is a function that renames the filled directory instead.
+  When the block raises, the old directory stays. If `publish` is given, it is
+  called with the filled directory and renames it; nothing is replaced.
   """
   directory = os.path.realpath(directory)  # A symbolic link stays.
   unfinished = f"{directory}.{uuid.uuid4().hex}.tmp"
@@ -218,8 +218,8 @@ def replaced_directory(directory, last=(), keeps=lambda name: False):
     directory: local or remote.
     last: names of files without which readers ignore a remote directory: they
       are removed first and written last.
-    keeps: a function of the relative path of an old file without a new one:
-      whether it stays.
+    keeps: function of the relative path of an old file that has no new
+      version; true if the file stays.
   """
   directory = os.fspath(directory)
   if not is_remote(directory):
@@ -239,7 +239,7 @@ def replaced_directory(directory, last=(), keeps=lambda name: False):
 
 
 def _copy_kept(source, target, keeps):
-  """Copies what is only in `source`: files, links, empty folders."""
+  """Copies the files, links and empty folders that only `source` has."""
   for folder, folders, files in os.walk(source):
     links = [n for n in folders if os.path.islink(os.path.join(folder, n))]
     for name in (*files, *links):
@@ -256,8 +256,8 @@ def _copy_kept(source, target, keeps):
 def recover_directory(directory):
   """Cleans up after processes that were killed in `unfinished_directory`.
 
-  An old directory that lost its name gets it back. All else that is unfinished
-  or old is removed, except what another process is writing.
+  An old directory that lost its name gets it back. Other leftovers are removed,
+  except those that another process is writing.
   """
   parent, name = os.path.split(os.path.realpath(directory))
   if not os.path.isdir(parent):
@@ -280,7 +280,7 @@ def recover_directory(directory):
 
 
 def _locked_directory(path):
-  """Makes a directory; the descriptor of its lock, which ends with the process.
+  """Makes a directory and returns its lock, which ends with the process.
 
   Where the file system has no locks, `recover_directory` removes nothing.
   """
@@ -292,7 +292,7 @@ def _locked_directory(path):
         fcntl.flock(lock, fcntl.LOCK_EX)
       if os.path.exists(path):
         return lock
-      os.close(lock)  # `recover_directory` was faster.
+      os.close(lock)  # `recover_directory` removed it first.
 
 
 def _sync(path):

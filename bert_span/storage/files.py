@@ -24,10 +24,10 @@ _MAX_JSON_DEPTH = 100
 _BLOCK_BYTES = 1 << 24
 _PATTERN_CHARACTERS = "*?[\\"
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_CONTROLS = re.compile("[\0-\x08\x0e-\x1f]")  # which no text has
+_CONTROLS = re.compile("[\0-\x08\x0e-\x1f]")  # never in a text
 _CONVERT = "Convert it to text or JSON."
-# First bytes of files that are no text -> what they are, and the remedy.
-_BINARY_KINDS = {
+# First bytes of a binary file -> its format, and the remedy.
+_BINARY_FORMATS = {
   b"\x1f\x8b": "gzip-compressed. Run gunzip on it.",
   b"BZh": "bzip2-compressed. Run bunzip2 on it.",
   b"\xfd7zXZ\x00": "xz-compressed. Run unxz on it.",
@@ -47,8 +47,8 @@ _BINARY_KINDS = {
     for protocol in range(2, 6)
   },
 }
-# Names in the list at the end of a zip archive -> what kind of archive it is.
-_ZIP_KINDS = {
+# Names in the list at the end of a zip archive -> its format, and the remedy.
+_ZIP_FORMATS = {
   b"xl/workbook": f"an Excel workbook. {_CONVERT}",
   b"word/document": f"a Word document. {_CONVERT}",
   b".npy": f"an archive of NumPy arrays (npz). {_CONVERT}",
@@ -56,19 +56,19 @@ _ZIP_KINDS = {
 
 
 def is_remote(path):
-  """Whether a path has a scheme, such as gs://bucket/model."""
+  """Returns whether a path has a scheme, such as gs://bucket/model."""
   return "://" in os.fspath(path)
 
 
 def is_file(path):
-  """Whether a local or remote path is a file."""
+  """Returns whether a local or remote path is a file."""
   if not is_remote(path):
     return os.path.isfile(path)
   return gfile().exists(path) and not gfile().isdir(path)
 
 
 def real_path(path):
-  """A path without its symbolic links; file:///x is /x, as in TensorFlow."""
+  """Resolves the symbolic links of a path; file:///x is /x as in TensorFlow."""
   return os.path.realpath(re.sub(r"\Afile://[^/]*", "", os.fspath(path)))
 
 
@@ -92,7 +92,7 @@ def read_bytes(path, max_bytes=math.inf, remedy="Divide the file."):
 
 
 def file_sha256(path):
-  """SHA-256 of a local or remote file, in hexadecimal digits."""
+  """Returns the SHA-256 of a local or remote file, in hexadecimal digits."""
   digest = hashlib.sha256()
   for block in _blocks(path):
     digest.update(block)
@@ -113,12 +113,12 @@ def read_json(path, object_pairs_hook=None):
 
 
 def read_json_object(path, object_pairs_hook=None):
-  """`read_json`, which raises ValueError for any value but an object."""
+  """Parses a JSON file; ValueError unless it is one object."""
   return checked_object(read_json(path, object_pairs_hook), path)
 
 
 def parse_json(content, path, object_pairs_hook=None):
-  """`read_json` of the bytes of a file; `path` is for messages."""
+  """Parses the bytes of a JSON file as `read_json`; `path` is for messages."""
   text = _decode(path, content)
   try:
     value = json.loads(text, object_pairs_hook=object_pairs_hook)
@@ -137,12 +137,12 @@ def parse_json(content, path, object_pairs_hook=None):
 
 
 def decode_utf8(content, subject, encoding="utf-8-sig"):
-  """The text in bytes; `subject` and "not UTF-8" begin the error's message."""
+  """Decodes bytes; an error's message begins with `subject` and "not UTF-8"."""
   try:
     return content.decode(encoding)
   except UnicodeDecodeError as error:
-    if kind := _binary_kind(content):
-      raise ValueError(f"{subject} {kind}") from error
+    if description := _describe_binary(content):
+      raise ValueError(f"{subject} {description}") from error
     raise ValueError(
       f"{subject} not UTF-8: byte 0x{content[error.start]:02x} at offset "
       f"{error.start} bytes ({error.reason}). Convert it from "
@@ -166,7 +166,7 @@ def checked_object(value, path):
 
 
 def is_bare_name(name):
-  """Whether a value read out of a file names something in the file's folder."""
+  """Returns whether a value can be the name of a file in the same folder."""
   is_text = isinstance(name, str) and not {"/", "\0"} & set(name)
   return is_text and name not in ("", ".", "..")
 
@@ -174,7 +174,7 @@ def is_bare_name(name):
 def find_files(patterns):
   """Lists the files of paths and globs, separated by commas, each once.
 
-  What exists as it is written is a path, whatever its characters.
+  A string that exists as it is written is a path, whatever its characters.
   """
   paths = {}
   for pattern in filter(None, map(str.strip, patterns.split(","))):
@@ -192,10 +192,10 @@ def find_files(patterns):
 
 
 def literal_checkpoint(path):
-  """Returns a path of a TensorFlow checkpoint that is not read as a pattern.
+  """Returns a path of a TensorFlow checkpoint without characters of patterns.
 
   TensorFlow's readers find no checkpoint in a folder "run[1]". For such a path
-  it is a link in a temporary folder, which ends with the process.
+  this is a link in a temporary folder, which ends with the process.
   """
   if is_remote(path) or not set(_PATTERN_CHARACTERS) & set(path):
     return path
@@ -203,7 +203,7 @@ def literal_checkpoint(path):
   names = os.listdir(source) if os.path.isdir(source) else []
   names = [name for name in names if f"{name}.".startswith(f"{base}.")]
   if not names:
-    return path  # It is missing, as the reader says.
+    return path  # It is missing; the reader reports that.
   folder = tempfile.mkdtemp(prefix="bert_span_links_")
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
   for name in names:
@@ -235,7 +235,7 @@ def make_folder(path):
 def copy_tree(source, target, last=()):
   """Copies a directory's files over those of the same names.
 
-  The files of the list `last` follow the others, in its order.
+  The files named in `last` are copied after all others, in this order.
   """
   names = tree_files(source)
   for name in [n for n in names if n not in last] + [
@@ -259,8 +259,8 @@ def tree_files(directory):
 def _blocks(path):
   """Yields the content of a file.
 
-  An error of reading is an OSError, a missing remote file a FileNotFoundError
-  as a missing local one; a scheme without a file system is a ValueError.
+  A file that cannot be read raises OSError, a missing one FileNotFoundError,
+  local or remote; a scheme without a file system raises ValueError.
   """
   remote_error = ()
   if is_remote(path):
@@ -281,7 +281,7 @@ def _blocks(path):
         f"{path}: TensorFlow has no file system for {scheme}://. Copy the file "
         "to a local folder, and give its path there."
       ) from error
-    # A bucket's further lines repeat the path, or are the reply's.
+    # A bucket's further lines repeat the path or quote the reply.
     reason = error.message.split("\n")[0]
     raise OSError(f"{path}: cannot be read: {reason}") from error
 
@@ -306,12 +306,12 @@ def _decode(path, content):
     # A file without a byte order mark does not say which byte is first.
     has_mark = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     encoding = "UTF-16" if has_mark else ("UTF-16BE", "UTF-16LE")[zero % 2]
-    kind = _binary_kind(content)
+    description = _describe_binary(content)
     text = content[:2000].decode(encoding, "ignore")
-    if not kind and _CONTROLS.search(text):
-      kind = "a binary file and no text. Give another file."
-    if kind:
-      raise ValueError(f"{path}: {kind}")
+    if not description and _CONTROLS.search(text):
+      description = "a binary file and no text. Give another file."
+    if description:
+      raise ValueError(f"{path}: {description}")
     raise ValueError(
       f"{path}: not UTF-8: a zero byte at offset {zero} bytes, as in UTF-16. "
       f"Convert it with iconv -f {encoding} -t UTF-8."
@@ -319,14 +319,14 @@ def _decode(path, content):
   return decode_utf8(content, f"{path}:")
 
 
-def _binary_kind(content):
-  """What bytes that are no text are, with the remedy; "" if unknown."""
-  start = next(filter(content.startswith, _BINARY_KINDS), None)
+def _describe_binary(content):
+  """Returns the format of binary content and the remedy; "" if unknown."""
+  start = next(filter(content.startswith, _BINARY_FORMATS), None)
   if start == b"PK\x03\x04":
-    for name, kind in _ZIP_KINDS.items():
+    for name, description in _ZIP_FORMATS.items():
       if name in content:
-        return kind
-  return _BINARY_KINDS.get(start, "")
+        return description
+  return _BINARY_FORMATS.get(start, "")
 
 
 def _json_fault(text, error):
@@ -348,7 +348,7 @@ def _json_fault(text, error):
 
 
 def gfile():
-  """The module tf.io.gfile."""
+  """Returns the module tf.io.gfile."""
   import tensorflow as tf  # Seconds: only where a path needs it.
 
   return tf.io.gfile

@@ -11,11 +11,11 @@ NAMES = {
 }
 
 
-def is_kind(value, kind: type) -> bool:
-  """Whether a value has a JSON type; a bool does not count as an integer."""
+def is_json(value, json_type: type) -> bool:
+  """Returns whether a value has a JSON type; a bool is no integer."""
   if isinstance(value, bool):
-    return kind is bool
-  return isinstance(value, kind)
+    return json_type is bool
+  return isinstance(value, json_type)
 
 
 class FieldErrors:
@@ -27,7 +27,7 @@ class FieldErrors:
   def __init__(self, path: str, num_shown: int = 10):
     self.path = path  # named in the error
     self.shown: list[str] = []  # the first num_shown errors, whole sentences
-    self.count = 0  # of all errors
+    self.count = 0  # all errors
     self._num_shown = num_shown
 
   def add(self, place: str, message: str) -> None:
@@ -45,28 +45,28 @@ class FieldErrors:
         listed += f"\n  and {self.count - len(self.shown)} more"
       raise ValueError(f"{self.path}: {self.count} errors:{listed}")
 
-  def required(self, record: dict, key: str, kind: type, place: str):
-    """record[key]; an error and None if it is missing or of another type."""
-    if key in record and is_kind(record[key], kind):
+  def required(self, record: dict, key: str, json_type: type, place: str):
+    """Returns record[key]; after an error, if it is no such value, None."""
+    if key in record and is_json(record[key], json_type):
       return record[key]
     known = ", ".join(map(shortened, list(record)[:8])) or "none"
     message = f"the key {key!r} is missing. Add it; the keys here are: {known}."
     if key in record:
       message = (
-        f"{key!r} must be a JSON {NAMES[kind]}, received "
+        f"{key!r} must be a JSON {NAMES[json_type]}, received "
         f"{shortened(record[key])}. Correct its type."
       )
     self.add(place, message)
     return None
 
-  def optional(self, record: dict, key: str, kind: type, place: str, default):
-    """`required`, or the default for a key that is missing or null."""
+  def optional(self, record, key: str, json_type: type, place: str, default):
+    """Returns the default for a missing or null key, else as `required`."""
     if record.get(key) is None:
       return default
-    return self.required(record, key, kind, place)
+    return self.required(record, key, json_type, place)
 
   def objects(self, values: list | None, name: str, place: str):
-    """Yields (index, dict) of each object in a list; the rest are errors."""
+    """Yields (index, dict) of each object in a list; others are errors."""
     for index, value in enumerate(values or ()):
       if isinstance(value, dict):
         yield index, value

@@ -12,7 +12,7 @@ def log_line(*lines):
 
 
 def progress(values, total):
-  """Yields values with a progress bar of questions, at a terminal only."""
+  """Yields values and shows a progress bar of questions, at a terminal only."""
   import tqdm  # As above.
 
   names = {"desc": "Answering", "unit": "question"}

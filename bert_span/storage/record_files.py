@@ -6,18 +6,18 @@ import tensorflow as tf
 
 from bert_span.storage.atomic_file import unfinished_file
 
-# Bytes per read: few requests, where the file is in a bucket.
+# Bytes per read. A file in a bucket then needs few requests.
 READ_BYTES = 1 << 20
 
 
 def is_record_file(path):
-  """Whether a path ends as TFRecord files do."""
+  """Returns whether a path has the ending of a TFRecord file."""
   return path.removesuffix(".gz").endswith((".tfrecord", ".tfrecords"))
 
 
 @contextlib.contextmanager
 def open_records(path):
-  """Yields the writer of an `unfinished_file`; .gz is compressed."""
+  """Yields a writer into an `unfinished_file`; .gz is compressed."""
   compression = "GZIP" if path.endswith(".gz") else ""
   with (
     unfinished_file(path) as unfinished,
@@ -27,7 +27,7 @@ def open_records(path):
 
 
 def serialized_records(paths):
-  """The records of a tf.data.Dataset of paths, one file after another."""
+  """Reads a tf.data.Dataset of paths as records, one file after another."""
   return paths.flat_map(
     lambda path: tf.data.TFRecordDataset(
       path,
@@ -38,7 +38,7 @@ def serialized_records(paths):
 
 
 def serialized_example(integers, floats=None):
-  """Bytes of a tf.train.Example of integers and floats, dicts by feature."""
+  """Serializes a tf.train.Example of integers and floats by feature."""
   example = tf.train.Example()
   for name, values in integers.items():
     example.features.feature[name].int64_list.value.extend(values)

@@ -142,7 +142,7 @@ class BytePairTokenizer(Tokenizer):
 
 
 def _with_ends(texts):
-  r"""Texts with `_END` after every word.
+  r"""Puts `_END` after every word of the texts.
 
   Only one space before a word belongs to it: "a\n b" has "a", "\n" and " b".
   RE2 lacks GPT-2's look-ahead \s+(?!\S) for this, so white space before a word
@@ -162,7 +162,7 @@ BYTES = {chr(byte): byte for byte in _PRINTABLE} | {
 
 
 def _ranks(vocabulary, merges):
-  """Dict from each token that a text can have to its rank; bytes have -1."""
+  """Maps each token that a text can have to its rank; bytes have -1."""
   ranks = dict.fromkeys(BYTES, -1)
   for rank, merge in enumerate(merges):
     ranks.setdefault(merge.replace(" ", ""), rank)
@@ -178,7 +178,7 @@ def _ranks(vocabulary, merges):
 
 
 def _sentencepiece_model(vocabulary, characters, ranks):
-  """A serialized SentencePiece model that applies the merges to bytes.
+  """Returns a serialized SentencePiece model that applies the merges to bytes.
 
   Tokens of no merge, such as <s>, are never found in a text.
   """

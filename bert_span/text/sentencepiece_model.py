@@ -62,7 +62,7 @@ _MESSAGES = {
     ("normalizer_spec", 3, "NormalizerSpec", None),
   ],
 }
-# Values with which blanks are what `SentencePieceTokenizer` expects.
+# `SentencePieceTokenizer` expects blanks as these values give them.
 _SETTINGS = {
   "trainer_spec": {"treat_whitespace_as_suffix": False},
   "normalizer_spec": {"escape_whitespaces": True},
@@ -71,9 +71,9 @@ _SETTINGS = {
 
 @dataclasses.dataclass(frozen=True)
 class PieceFamily:
-  """Which tokens a family of encoders has, in the order of their ids.
+  """The tokens of a family of encoders, in the order of their ids.
 
-  They are `first`, the pieces of the model after `replaced`, and `mask`.
+  They are `first`, the model's pieces except `replaced`, and `mask`.
   """
 
   first: tuple[str, ...]
@@ -86,9 +86,9 @@ class PieceFamily:
   num_separators: int = 2  # between question and passage
 
   def tokens(self, pieces):
-    """The tokens of the pieces of a model, two lists of str."""
+    """Returns the list of tokens of a list of pieces, all str."""
     tokens = [*self.first, *pieces[len(self.replaced) :]]
-    # KerasHub's models of DeBERTa may have it among the pieces.
+    # KerasHub's DeBERTa models may have [MASK] among the pieces.
     return tokens if self.mask in tokens else [*tokens, self.mask]
 
 
@@ -98,7 +98,7 @@ PIECE_FAMILIES = {
   "xlm-roberta": PieceFamily(
     ("<s>", "<pad>", "</s>", "<unk>"), ("<unk>", "<s>", "</s>")
   ),
-  # Its pieces <s> and </s> are used, fairseq's are not; Martin et al. 2020,
+  # The model's <s> and </s> are used, fairseq's are not; Martin et al. 2020,
   # arXiv 1911.03894.
   "camembert": PieceFamily(
     ("<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"), ("<unk>",)
@@ -114,7 +114,7 @@ PIECE_FAMILIES = {
 
 
 class SentencePieces(NamedTuple):
-  """The vocabulary of a `SentencePieceTokenizer`; its arguments."""
+  """The arguments of a `SentencePieceTokenizer`: its vocabulary."""
 
   model: str  # the serialized ModelProto, in base64
   family: str
@@ -127,16 +127,16 @@ class SentencePieces(NamedTuple):
 
   @property
   def proto(self):
-    """The bytes of the model, as its file has them."""
+    """The bytes of the model's file."""
     return base64.b64decode(self.model)
 
 
 def sentence_pieces(proto, family, source):
-  """The `SentencePieces` of the bytes of a model; source names it in errors.
+  """Reads a model's bytes as `SentencePieces`; errors name its `source`.
 
   Raises:
-    ValueError: the bytes are no such model, or `family` gives ids to other
-      pieces.
+    ValueError: the bytes are no SentencePiece model, or it lacks pieces that
+      `family` needs.
   """
   if family not in PIECE_FAMILIES:
     raise ValueError(
@@ -145,15 +145,15 @@ def sentence_pieces(proto, family, source):
       "that belongs to the encoder, or give the directory of such a model."
     )
   model = parse_model(proto, source)
-  of_family = PIECE_FAMILIES[family]
+  rules = PIECE_FAMILIES[family]
   pieces = [each.piece for each in model.pieces]
-  begin = tuple(pieces[: len(of_family.replaced)])
-  special = (of_family.cls, of_family.sep, of_family.pad, of_family.unknown)
-  missing = sorted({*special} - {*of_family.tokens(pieces)})
-  if begin != of_family.replaced or missing:
+  begin = tuple(pieces[: len(rules.replaced)])
+  special = (rules.cls, rules.sep, rules.pad, rules.unknown)
+  missing = sorted({*special} - {*rules.tokens(pieces)})
+  if begin != rules.replaced or missing:
     raise ValueError(
       f"{source}: a model for {family} must begin with the pieces "
-      f"{of_family.replaced}, and have {special} among its tokens. Received: "
+      f"{rules.replaced}, and have {special} among its tokens. Received: "
       f"{pieces[:4]}, without {missing}. Use the model of the encoder."
     )
   import tensorflow as tf  # Half of the time of a program's --help.
@@ -170,10 +170,10 @@ def sentence_pieces(proto, family, source):
 
 
 def piece_ops(proto):
-  """tensorflow-text's tokenizer of the bytes of a model.
+  """Returns tensorflow-text's tokenizer of the bytes of a model.
 
-  The model of a name that is shared lives on. Without one, TensorFlow drops it
-  with its caches, for instance at keras.utils.set_random_seed.
+  The model gets a shared name. A model without one is dropped with TensorFlow's
+  caches, for instance by keras.utils.set_random_seed.
   """
   import tensorflow_text as tf_text  # As in `sentence_pieces`.
   from tensorflow_text.python.ops import sentencepiece_tokenizer
@@ -214,33 +214,34 @@ def parse_model(proto, source="the vocabulary"):
     )
   for part, values in _SETTINGS.items():
     for name, value in values.items():
-      found = getattr(getattr(model, part), name)
-      if found != value:
+      received = getattr(getattr(model, part), name)
+      if received != value:
         raise ValueError(
-          f"{source}: {name} must be {value}. Received: {found}. Use another "
-          "model."
+          f"{source}: {name} must be {value}. Received: {received}. Use "
+          "another model."
         )
   return model
 
 
 def _model_class():
-  """The class of a ModelProto."""
+  """Makes the class of the message ModelProto."""
   file = descriptor_pb2.FileDescriptorProto(name=_PACKAGE, package=_PACKAGE)
   for name, fields in _MESSAGES.items():
     declared = file.message_type.add(name=name)
-    for field, number, kind, default in fields:
+    for field, number, field_type, default in fields:
       added = declared.field.add(name=field, number=number)
       is_list = field == "pieces"
       added.label = added.LABEL_REPEATED if is_list else added.LABEL_OPTIONAL
-      if kind in _MESSAGES:
-        added.type, added.type_name = added.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
+      if field_type in _MESSAGES:
+        added.type = added.TYPE_MESSAGE
+        added.type_name = f".{_PACKAGE}.{field_type}"
       else:
-        added.type = getattr(added, f"TYPE_{kind}")
+        added.type = getattr(added, f"TYPE_{field_type}")
         added.default_value = default
   pool = descriptor_pool.DescriptorPool()
   pool.Add(file)
-  found = pool.FindMessageTypeByName(f"{_PACKAGE}.ModelProto")
-  return message_factory.GetMessageClass(found)
+  descriptor = pool.FindMessageTypeByName(f"{_PACKAGE}.ModelProto")
+  return message_factory.GetMessageClass(descriptor)
 
 
 ModelProto = _model_class()

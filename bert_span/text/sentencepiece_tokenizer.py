@@ -144,7 +144,7 @@ class SentencePieceTokenizer(Tokenizer):
     return ragged_tokens(parts, rows, characters.nrows())
 
   def _are_blank(self, code_points):
-    """Whether characters become blanks, or nothing: bool [characters]."""
+    """Finds characters that become blanks or nothing: bool [characters]."""
     distinct, index = tf.unique(code_points)
     distinct = tf.strings.unicode_encode(distinct[:, tf.newaxis], "UTF-8")
     pieces = self.resource.tokenize(distinct)
@@ -158,15 +158,15 @@ class SentencePieceTokenizer(Tokenizer):
 
 
 def _normalized(characters, steps):
-  """What `NORMALIZERS` make of characters, before a blank is put first.
+  """Normalizes characters by `NORMALIZERS`, but puts no blank before them.
 
   Args:
     characters: int32 ragged [batch, characters], code points.
     steps: "Strip Replace" or "Replace NFC Strip".
 
   Returns:
-    String [characters], the first of what NFC joins has all of it; and int64
-    [characters], where what a character is joined to ends.
+    String [characters], where the first of several characters that NFC joins
+    has the result; and int64 [characters], the end of what each is joined to.
   """
   codes, rows = characters.values, characters.value_rowids()
   size = tf.size(codes, tf.int64)

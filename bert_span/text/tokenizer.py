@@ -44,13 +44,13 @@ class Tokens(NamedTuple):
 
 
 def ragged_tokens(parts, rows, num_texts):
-  """`Tokens` of flat ids, starts, ends and the text of each, all [tokens]."""
+  """Makes `Tokens` of flat ids, starts, ends and rows, all [tokens]."""
   ragged = tf.RaggedTensor.from_value_rowids
   return Tokens(*(ragged(x, rows, num_texts, validate=False) for x in parts))
 
 
 def character_ends(code_points):
-  """Bytes in UTF-8 up to the end of each of some characters, int64 [n]."""
+  """Returns the end of each character in UTF-8, in bytes, int64 [n]."""
   limits = tf.constant([0x80, 0x800, 0x10000], code_points.dtype)
   return tf.cumsum(1 + tf.searchsorted(limits, code_points, "right", tf.int64))
 
@@ -174,7 +174,7 @@ class WordPieceTokenizer(Tokenizer):
   # AutoGraph changes nothing here and is slow where ops run one by one.
   @tf.autograph.experimental.do_not_convert
   def _tokens_of_piece(self, text):
-    """Ids, starts and ends of a text, string scalar: int32 [tokens] each."""
+    """Returns ids, starts and ends of a string scalar, int32 [tokens] each."""
     _, normalized, is_mark = self.normalized_characters(text[tf.newaxis])
     ids, byte_starts, byte_ends = self.wordpiece.tokenize_with_offsets(
       tf.strings.reduce_join(normalized)
@@ -247,12 +247,12 @@ class WordPieceTokenizer(Tokenizer):
 
 
 def _indices(condition):
-  """int32 [n], the indices at which a bool vector is True."""
+  """Returns the indices at which a bool vector is True, int32 [n]."""
   return tf.cast(tf.where(condition)[:, 0], tf.int32)
 
 
 def _text_starts(texts, gap):
-  """int32 [batch]: where texts begin that follow each other, in characters."""
+  """Returns where each joined text begins, in characters, int32 [batch]."""
   lengths = tf.strings.length(texts, unit="UTF8_CHAR") + gap
   return tf.cumsum(lengths, exclusive=True)
 
@@ -260,8 +260,8 @@ def _text_starts(texts, gap):
 def _pieces(text):
   """Divides a text, string scalar, into pieces of some _PIECE_BYTES.
 
-  They begin where every word ends: at a blank, at a line break, or at a Chinese
-  character of U+5000 to U+8FFF, whose first byte is one of these.
+  A piece begins where a word must end: at a blank, a line break, or a Chinese
+  character of U+5000 to U+8FFF, whose first byte is 0xE5 to 0xE8.
   """
   data = tf.io.decode_raw(text, tf.uint8)  # [bytes]
   is_blank = (data == ord(" ")) | (data == ord("\n"))

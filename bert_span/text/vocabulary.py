@@ -10,7 +10,7 @@ from bert_span.text.sentencepiece_model import SentencePieces
 UNKNOWN_TOKEN = "[UNK]"
 CLS_TOKEN = "[CLS]"
 SEP_TOKEN = "[SEP]"
-# Kinds of vocabularies, in words.
+# The kinds of vocabularies; messages use these words.
 WORD_PIECES = "WordPieces"
 BYTE_PAIRS = "byte pairs"
 SENTENCE_PIECES = "SentencePieces"
@@ -65,7 +65,7 @@ def check_vocabulary(tokens, source="the vocabulary"):
       f"{source} lacks {', '.join(missing)} among its {len(tokens)} tokens. "
       "It must be the vocab.txt of a BERT model, with one token a line."
     )
-  # What tensorflow-text can look for.
+  # tensorflow-text can look for tokens up to this size.
   sizes = [len(token.removeprefix("##").encode()) for token in tokens]
   if max(sizes) > _MAX_TOKEN_BYTES:
     longest = tokens[sizes.index(max(sizes))]
@@ -83,15 +83,15 @@ def check_vocabulary(tokens, source="the vocabulary"):
 
 
 def vocabulary_kind(vocabulary):
-  """What a vocabulary has, in words; `WORD_PIECES` for a list of tokens."""
+  """Returns the kind of a vocabulary; `WORD_PIECES` for a list of tokens."""
   kinds = {BytePairs: BYTE_PAIRS, SentencePieces: SENTENCE_PIECES}
   return kinds.get(type(vocabulary), WORD_PIECES)
 
 
 def is_cased(vocabulary):
-  """Whether over 1 % of the tokens have upper-case letters, so text keeps its.
+  """Returns whether over 1 % of the tokens have capitals: the model is cased.
 
-  [CLS], [unused1] and the like do not count.
+  Tokens in brackets, such as [CLS] and [unused1], do not count.
   """
   tokens = getattr(vocabulary, "tokens", vocabulary)
   upper = [t for t in tokens if t != t.lower() and not t.startswith("[")]

@@ -11,7 +11,7 @@ window has room for 10 - 2 - 3 = 5 tokens of the passage t0 .. t7:
 A token such as t4 is in several windows. The window with the most context on
 both sides is its max-context window, and an answer may start at t4 only there:
 min(left, right) is min(4, 0) = 0 in window 0, min(2, 2) = 2 in window 1 and
-min(0, 3) = 0 in window 2, so window 1 is the one.
+min(0, 3) = 0 in window 2, so it is window 1.
 """
 
 import dataclasses
@@ -23,22 +23,22 @@ import tensorflow as tf
 from bert_span.text.options import NUM_SPECIAL_TOKENS, WindowOptions
 from bert_span.text.tokenizer import Tokens
 
-# WordPieces. Where the length of windows is dynamic, it is a multiple of this:
-# each new length costs a memory plan, and kernels prefer few shapes. It is the
-# next one above the longest window: MobileBERT reads the neighbours of a token,
-# so a [PAD] follows the last [SEP] whatever the other windows are. Only windows
+# WordPieces. A dynamic length of windows is a multiple of this: each new length
+# costs a memory plan, and kernels prefer few shapes. It is the next multiple
+# above the longest window: MobileBERT reads the neighbours of a token, so a
+# [PAD] must follow the last [SEP] whatever the other windows are. Only windows
 # of max_seq_length have none.
 LENGTH_MULTIPLE = 32
 
 
 class PlacedWindows(NamedTuple):
-  """Which tokens each window of a batch contains."""
+  """The tokens that each window of a batch contains."""
 
   question_ids: tf.RaggedTensor  # int32 [batch, question tokens]
   # bool [batch], whether max_query_length cut a question that is read.
   is_cut: tf.Tensor
   context: Tokens  # of the passages
-  columns: dict[str, tf.Tensor]  # those of `SlidingWindows.call` [windows]
+  columns: dict[str, tf.Tensor]  # of `SlidingWindows.call`, each [windows]
 
   @property
   def lengths(self):
@@ -59,7 +59,7 @@ class SlidingWindows(keras.layers.Layer):
     sep_id: id of [SEP].
     pad_to_max: pad every batch to max_seq_length instead of its longest window.
     pad_id: id of [PAD].
-    num_separators: times [SEP] is between question and passage; RoBERTa has 2.
+    num_separators: number of [SEP] after the question; RoBERTa has 2.
 
   Source: google-research/bert, run_squad.py, convert_examples_to_features.
   """
@@ -147,7 +147,7 @@ class SlidingWindows(keras.layers.Layer):
     return PlacedWindows(question_ids, is_cut, context, columns)
 
   def all_tables(self, placed):
-    """Returns the dict of `call` of a `PlacedWindows`."""
+    """Returns the dict of `call` for a `PlacedWindows`."""
     seq_length = self.options.max_seq_length
     if not self.pad_to_max:
       # 0 without a window
@@ -155,9 +155,9 @@ class SlidingWindows(keras.layers.Layer):
     return self.tables(placed, tf.range(tf.size(placed.lengths)), seq_length)
 
   def tables(self, placed, rows, seq_length):
-    """Returns `all_tables` of windows that are no longer than seq_length."""
+    """Returns the dict of `call` for some rows, none longer than seq_length."""
     windows = {n: tf.gather(x, rows) for n, x in placed.columns.items()}
-    # Columns are [windows, 1]: what follows is [windows, seq_length].
+    # Columns are [windows, 1], so that all below is [windows, seq_length].
     column = {name: values[:, tf.newaxis] for name, values in windows.items()}
     positions = tf.range(seq_length, dtype=tf.int32)[tf.newaxis]
     first = column["first_context_position"]
@@ -167,15 +167,15 @@ class SlidingWindows(keras.layers.Layer):
     token = _in_rows(placed.context.ids, column, offset)
     token = tf.where(in_context, token, 0)
 
-    def of_context(tokens, outside):
+    def in_passage(tokens, outside):
       return tf.where(in_context, tf.gather(tokens.values, token), outside)
 
     # [CLS] question [SEP] window [SEP] [PAD] ..
-    ids = of_context(placed.context.ids, self.pad_id)
+    ids = in_passage(placed.context.ids, self.pad_id)
     first_sep = first - self.num_separators
     in_question = (positions > 0) & (positions < first_sep)
     question = _in_rows(placed.question_ids, column, positions - 1)
-    # One more value, for a batch of empty questions.
+    # Another value is needed if all questions are empty.
     values = tf.concat([placed.question_ids.values, [0]], 0)
     question = tf.gather(values, tf.where(in_question, question, 0))
     ids = tf.where(in_question, question, ids)
@@ -189,8 +189,8 @@ class SlidingWindows(keras.layers.Layer):
       "input_ids": tf.where(positions == 0, self.cls_id, ids),
       "segment_ids": tf.cast(segment, tf.int32),
       "input_mask": tf.cast(input_mask, tf.int32),
-      "token_char_starts": of_context(placed.context.char_starts, -1),
-      "token_char_ends": of_context(placed.context.char_ends, -1),
+      "token_char_starts": in_passage(placed.context.char_starts, -1),
+      "token_char_ends": in_passage(placed.context.char_ends, -1),
       "is_max_context": in_context & is_max_context,
       "question_truncated": tf.gather(placed.is_cut, windows["example_index"]),
     }
@@ -207,13 +207,13 @@ class SlidingWindows(keras.layers.Layer):
 
 
 def _is_max_context(columns, rows, positions):
-  """Whether windows score their tokens highest, bool [windows, seq_length].
+  """Finds tokens' max-context windows, bool [windows, seq_length].
 
   score = min(tokens to its left, to its right) + 0.01 * window length; the
   first window wins a tie. A token's score rises from window to window up to
   the best one and then falls, so it is compared with both neighbours only.
   """
-  # One more row before the first window and after the last.
+  # A row is added before the first window and after the last.
   padded = {n: tf.concat([[0], x, [0]], 0) for n, x in columns.items()}
   row = rows[:, tf.newaxis]
   before, this, after = (
@@ -221,7 +221,7 @@ def _is_max_context(columns, rows, positions):
   )
   left = positions - this["first_context_position"]
 
-  def score_in(window):  # and whether it contains the token
+  def score_in(window):  # (score, whether it contains the token)
     left_there = left + this["context_start"] - window["context_start"]
     right_there = window["context_length"] - left_there - 1
     least = tf.minimum(left_there, right_there)
@@ -238,6 +238,6 @@ def _is_max_context(columns, rows, positions):
 
 
 def _in_rows(tokens, column, offset):
-  """The indices in `tokens.values` of each window's tokens at an offset."""
+  """Returns indices in `tokens.values` of each window's tokens at an offset."""
   starts = tf.cast(tokens.row_starts(), tf.int32)
   return tf.gather(starts, column["example_index"]) + offset

@@ -91,7 +91,7 @@ def export_tflite(
 
 
 def _license(training):
-  """The license in the head of a model card, "" without one."""
+  """Returns the license in the head of a model card, "" without one."""
   found = (
     line.partition(":")[2].strip()
     for line in training.get("card", ())
@@ -172,7 +172,7 @@ def report_text(report):
 
 
 def _scores(path, extractor, evaluated):
-  """The official metrics of model and file on the same questions."""
+  """Returns the official metrics of model and file on the same questions."""
   candidate = TFLiteSpanExtractor(
     path, extractor.window_options, extractor.decoder_options
   )

@@ -51,7 +51,7 @@ pack = flatbuffer_utils.convert_object_to_bytearray
 
 
 def is_tflite(path):
-  """Whether a path is one of a TFLite file, by its suffix."""
+  """Returns whether a path is one of a TFLite file, by its suffix."""
   return os.fspath(path).endswith(".tflite")
 
 
@@ -191,7 +191,7 @@ def vocabulary_files(vocabulary):
 
 
 def read_vocabulary(path):
-  """The vocabulary in a TFLite file; ValueError if it was changed."""
+  """Returns the vocabulary in a TFLite file; ValueError if it was changed."""
   about_file = read_span_config(path)["tflite"]
   files = read_files(path)
   (name,) = files.keys() - {span_config.CONFIG_FILE}

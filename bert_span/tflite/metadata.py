@@ -73,7 +73,7 @@ def with_metadata(content, info, vocabulary, config, logits_guide):
 
 
 def _metadata(model, info, descriptions, vocabulary):
-  """The bytes of the metadata of a `ModelT`."""
+  """Returns the bytes of the metadata of a `ModelT`."""
   graph = model.subgraphs[0]
   content = (_Byte(_FEATURE_PROPERTIES), ())
 

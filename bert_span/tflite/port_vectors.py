@@ -114,7 +114,7 @@ def _tokens(extractor, text):
 
 
 def _window(batch, row):
-  """A row of `WindowLogits`."""
+  """Returns a row of `WindowLogits`."""
   columns = {name: values[row] for name, values in batch.windows.items()}
   names = ("context_start", "context_length", "first_context_position")
   numbers = {name: int(columns[name]) for name in names}

@@ -113,7 +113,7 @@ class TFLiteSpanExtractor:
     )
 
   def answers(self, question, context):
-    """All spans of each answer; see `SpanExtractor.answers`."""
+    """Returns all spans of each answer; see `SpanExtractor.answers`."""
     return prediction_lib.answers(self.predictions, question, context)
 
   def predictions(self, examples):
@@ -127,11 +127,11 @@ class TFLiteSpanExtractor:
       yield WindowLogits(batch, windows, self._logits(windows))
 
   def decode(self, window_logits):
-    """The list of `Prediction` of one `WindowLogits`."""
+    """Returns the list of `Prediction` of one `WindowLogits`."""
     return self._decoder(window_logits)
 
   def _logits(self, windows):
-    """Logits of all windows; NO_LOGIT at padding."""
+    """Returns the logits of all windows; NO_LOGIT at padding."""
     mask = windows["input_mask"]
     inputs = windows["input_ids"], mask, windows["segment_ids"]
     lengths = mask.sum(axis=1)

@@ -1,4 +1,4 @@
-"""What a training does between its steps, and how SIGTERM stops it there."""
+"""Callbacks between the steps of a training; one of them handles SIGTERM."""
 
 import contextlib
 import signal
@@ -6,21 +6,21 @@ import types
 
 from bert_span.storage.log import log_line
 
-# That of tf.distribute's PreemptionCheckpointHandler; a supervisor needs one
-# rule: "run the same command again".
+# As tf.distribute's PreemptionCheckpointHandler. A supervisor needs one rule:
+# "run the same command again".
 EXIT_CODE = 42
 
 
 class Callback(contextlib.AbstractContextManager):
-  """Something that the training loop calls between two steps.
+  """An object that the training loop calls between two steps.
 
-  The loop enters it when the run is restored. After every step it calls
-  `on_step` if `is_due`, then `stop_reason`; with a reason it saves and stops.
-  After a restart, callbacks due at the restored step run again. They may depend
-  only on `state` and `step`.
+  The loop enters it when the run is restored. After every step the loop calls
+  `on_step` if `is_due`, then `stop_reason`; if there is a reason, it saves and
+  stops. After a restart, callbacks due at the restored step run again. They may
+  depend only on `state` and `step`.
   """
 
-  name = ""  # of the state in checkpoints, unique within a run
+  name = ""  # the name of the state in checkpoints, unique within a run
   state = None  # tf.train.experimental.PythonState for checkpoints, or None
   # JSON values that must not change within a run.
   fingerprint = types.MappingProxyType({})
@@ -36,7 +36,7 @@ class Callback(contextlib.AbstractContextManager):
     """Acts after a step; all losses so far are finite."""
 
   def stop_reason(self):
-    """Why training should stop after this step, or None; all workers ask."""
+    """Returns a reason to stop after this step, or None; all workers ask."""
 
 
 class Preempted(SystemExit):
@@ -47,14 +47,14 @@ class Preempted(SystemExit):
 
 
 class EvaluationInterrupted(Exception):
-  """An evaluation was stopped; it is made when the run continues."""
+  """Raised in an evaluation that is stopped; the continued run repeats it."""
 
 
 class TerminationRequest(Callback):
   """Turns SIGTERM into a saved checkpoint and `Preempted`.
 
-  Spot machines, Kubernetes and Slurm send it some seconds before they take a
-  machine away. `is_any` is a `worker_vote`: one signal stops all workers.
+  Spot machines, Kubernetes and Slurm send the signal some seconds before they
+  take a machine away. `is_any`, a `worker_vote`, stops all workers at once.
   """
 
   def __init__(self, is_any=bool):
@@ -78,11 +78,11 @@ class TerminationRequest(Callback):
   def stop_reason(self):
     if not self._is_any(self._is_received):
       return None
-    self._is_received = True  # by another worker, perhaps
+    self._is_received = True  # Perhaps only another worker received it.
     return "SIGTERM received"
 
   def interruptible(self, items):
-    """Yields items; raises `EvaluationInterrupted` once the signal has come."""
+    """Yields items; raises `EvaluationInterrupted` after the signal."""
     for item in items:
       if self._is_received:
         raise EvaluationInterrupted

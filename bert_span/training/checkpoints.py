@@ -20,14 +20,14 @@ from bert_span.storage.files import (
   make_folder,
 )
 from bert_span.storage.log import log_line
-from bert_span.training.strategy import is_chief, own_folder
+from bert_span.training.strategy import is_chief, worker_folder
 
 # As run_squad: Estimator's names, output_dir/model.ckpt-<step>.
 CHECKPOINT_NAME = "model.ckpt"
 _LIST = "checkpoint"
 _OPTIONS_KEY = "options/.ATTRIBUTES/py_state"
-# Raised when the storage does not answer or the memory is full; any other error
-# says that the checkpoint's files are cut short, changed or gone.
+# Errors of a storage that does not answer, or of full memory. All others mean
+# that the checkpoint's files are cut short, changed or gone.
 _NO_DAMAGE = (
   tf.errors.AbortedError,
   tf.errors.CancelledError,
@@ -40,7 +40,7 @@ _NO_DAMAGE = (
 
 
 class JsonState(tf.train.experimental.PythonState):
-  """A JSON value that checkpoints hold."""
+  """A JSON value that is saved in checkpoints."""
 
   def __init__(self, value):
     self.value = value
@@ -56,28 +56,28 @@ class JsonState(tf.train.experimental.PythonState):
 class RunCheckpoints:
   """Saves and restores a run in output_dir/model.ckpt-<step>.
 
-  A checkpoint holds weights, optimizer, number of steps, random generators, the
-  callbacks' states and the options. It counts once the file "checkpoint" names
-  it, which a save writes last. Its names are without folders, so that a folder
-  can be moved.
+  A checkpoint has weights, optimizer, number of steps, random generators, the
+  callbacks' states and the options. It is valid once the file "checkpoint",
+  which is written last, names it. These names have no folders, so that the
+  folder can be moved.
   """
 
   model: keras.Model
   optimizer: keras.optimizers.Optimizer  # built
   step: tf.Variable  # int64, steps made
-  output_dir: str  # made when missing
+  output_dir: str  # made if it does not exist
   options: dict  # JSON values; a run with other values is not continued
   max_to_keep: int  # number of latest checkpoints that are kept
-  # All workers save, those other than the chief to a temporary folder.
+  # All workers save; all but the chief save to a temporary folder.
   strategy: tf.distribute.Strategy
   states: dict  # name -> tf.train.experimental.PythonState
 
   def __post_init__(self):
-    self.write_dir = own_folder(self.strategy, self.output_dir)
+    self.write_dir = worker_folder(self.strategy, self.output_dir)
     options = {"format": RUN_FORMAT, **self.options}
     self.options = json.loads(json.dumps(options))  # tuples become lists
-    # Lists and not the objects, which may not track all of their variables and
-    # whose names depend on how often Keras has used a name in this process.
+    # Lists and not objects: an object may not track all of its variables, and
+    # its names depend on how often Keras has used a name in this process.
     self._variables = {
       "weights": list(self.model.weights),
       "optimizer": list(self.optimizer.variables),
@@ -99,14 +99,14 @@ class RunCheckpoints:
     """Writes a checkpoint; returns its path without the files' endings."""
     name = f"{CHECKPOINT_NAME}-{int(self.step)}"
     path = tf.io.gfile.join(self.write_dir, name)
-    # No CheckpointManager: it deletes by patterns, to which output_dir belongs.
+    # A CheckpointManager would delete by patterns that contain output_dir.
     self._checkpoint.write(path)
     keep = self.max_to_keep if is_chief(self.strategy) else 1
     names = [n for n in self._names if n != name] + [name]
     self._names = names[-keep:]
     _write_list(self.write_dir, self._names)
     ours = re.compile(r"(model\.ckpt-\d+)\.(index|data-\d{5}-of-\d{5})")
-    # The .index first: a .data without it is what a kill left here.
+    # The .index first: a killed save may have left a .data without it.
     files = sorted(tf.io.gfile.listdir(self.write_dir), reverse=True)
     for file in files:
       match = ours.fullmatch(file)
@@ -116,14 +116,14 @@ class RunCheckpoints:
     return path
 
   def restore_or_begin(self):
-    """Restores the latest undamaged checkpoint: its path, None for a new run.
+    """Restores the latest intact checkpoint; returns its path or None.
 
-    A ValueError refuses a checkpoint of another model, run or program.
+    Raises ValueError for a checkpoint of another model, run or program.
     """
     names = checkpoint_names(self.output_dir)
     if self.write_dir == self.output_dir:
       self._names = names
-    # Sort by step: after a damaged checkpoint, earlier steps are saved later.
+    # By step: after a damaged checkpoint, earlier steps are saved again.
     names = sorted(names, key=_step_of, reverse=True)
     paths = [tf.io.gfile.join(self.output_dir, name) for name in names]
     restored = next(filter(self._restore, paths), None)
@@ -133,9 +133,9 @@ class RunCheckpoints:
     elif paths and has_list:
       raise ValueError(
         f"No checkpoint in {self.output_dir} can be read. Copy them there "
-        "again, or begin again in another --output_dir."
+        "again, or begin again in another output_dir."
       )
-    else:  # Without a list, a kill in the first save may have left files.
+    else:  # Files without a list are from a first save that was killed.
       make_folder(self.write_dir)
       path = tf.io.gfile.join(self.write_dir, "training_options.json")
       write_json_atomically(path, self.options)
@@ -148,20 +148,20 @@ class RunCheckpoints:
       folder = tf.io.gfile.join(self.write_dir, name.rstrip("/"))
       if not is_remote(folder) and os.path.islink(folder):
         continue
-      with contextlib.suppress(tf.errors.NotFoundError):  # another worker did
+      # Another worker may remove it, too.
+      with contextlib.suppress(tf.errors.NotFoundError):
         if all(n.startswith("part-") for n in tf.io.gfile.listdir(folder)):
           tf.io.gfile.rmtree(folder)
 
   def _restore(self, path):
-    """Returns whether a checkpoint could be restored; False: it is damaged."""
+    """Restores a checkpoint; returns False if it is damaged."""
     try:
       readable = literal_checkpoint(path)
       reader = tf.train.load_checkpoint(readable)
       if not reader.has_tensor(_OPTIONS_KEY):
         raise ValueError(
           f"{path} is a checkpoint of another program. Use another "
-          "--output_dir; to begin with its weights, pass it as "
-          "--init_checkpoint."
+          "output_dir; to begin with its weights, pass it as init_checkpoint."
         )
       saved = json.loads(reader.get_tensor(_OPTIONS_KEY))
       check_same_options(path, saved, self.options)
@@ -169,7 +169,7 @@ class RunCheckpoints:
       self._checkpoint.restore(readable)
     except _NO_DAMAGE:
       raise
-    # TensorFlow's reader raises IndexError where a file ends too early.
+    # TensorFlow's reader raises IndexError if a file ends too early.
     except (tf.errors.OpError, IndexError) as error:
       damage = " ".join(str(error).split())
       log_line(f"The checkpoint {path} cannot be read ({damage}).")
@@ -177,38 +177,38 @@ class RunCheckpoints:
     return True
 
   def _check_shapes(self, path, saved):
-    """Refuses a checkpoint of another model and names what differs."""
+    """Refuses a checkpoint of another model and names the difference."""
     expected = {
       f"{name}/{index}/.ATTRIBUTES/VARIABLE_VALUE": (v.path, list(v.shape))
       for name, variables in self._variables.items()
       for index, v in enumerate(variables)
     }
-    held = [key for key in saved if key.split("/")[0] in self._variables]
-    for key in (*expected, *held):
+    keys = [key for key in saved if key.split("/")[0] in self._variables]
+    for key in (*expected, *keys):
       variable, here = expected.get(key, (key, None))
       if here != saved.get(key):
         raise ValueError(
           f"The checkpoint {path} is of another model: {variable} has shape "
-          f"{here} here and {saved.get(key)} there. Use another --output_dir, "
-          "or the model that the run was begun with."
+          f"{here} here and {saved.get(key)} there. Use another output_dir, or "
+          "the model that the run was begun with."
         )
 
 
 def random_states(model):
-  """Variables of [seed, draws made], one of each random generator."""
+  """Returns a variable [seed, draws made] for each random generator."""
   return [v for v in model.variables if v.name == "seed_generator_state"]
 
 
 def steps_made(output_dir):
-  """Steps of the latest checkpoint in a folder; 0 where there is none."""
+  """Returns the steps of the latest checkpoint in a folder; 0 without one."""
   return max(map(_step_of, checkpoint_names(output_dir)), default=0)
 
 
 def checkpoint_names(output_dir):
   """Lists a run's checkpoints in the order in which they were saved.
 
-  They are those that the file "checkpoint" names. Where it is missing or
-  damaged, they are all that have an index, by their steps.
+  The file "checkpoint" names them. If it is missing or damaged, they are all
+  that have an index, by their steps.
   """
   if not tf.io.gfile.isdir(output_dir):
     return []
@@ -227,17 +227,17 @@ def checkpoint_names(output_dir):
     return sorted(indexed, key=_step_of)
   for checkpoint, name in zip(paths, names, strict=True):
     folder = os.path.dirname(os.path.abspath(checkpoint))
-    # The path of a folder that was moved is one of this folder.
+    # After a move of the folder, its paths count as paths of this folder.
     if name not in indexed and folder != os.path.abspath(output_dir):
       raise ValueError(
         f"{path} names {checkpoint}, a checkpoint outside of its folder. Use "
-        "another --output_dir."
+        "another output_dir."
       )
   return names
 
 
 def _write_list(output_dir, names):
-  """Writes the file "checkpoint", as TensorFlow reads it."""
+  """Writes the file "checkpoint" in TensorFlow's format."""
   lines = [f'model_checkpoint_path: "{names[-1]}"']
   lines += [f'all_model_checkpoint_paths: "{name}"' for name in names]
   path = tf.io.gfile.join(output_dir, _LIST)

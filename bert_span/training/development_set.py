@@ -14,15 +14,15 @@ _SHOWN = ("exact_match", "exact", "f1", "HasAns_f1", "NoAns_f1")
 
 @dataclasses.dataclass(frozen=True)
 class DevelopmentSet:
-  """Questions that a model is scored on while it is trained."""
+  """Questions on which a model is scored during its training."""
 
   squad_file: SquadFile
-  batch_size: int  # windows the model reads at once
+  batch_size: int  # windows that the model reads at once
   options: SelectionOptions  # "exact_match" means "exact" for SQuAD 2.0
 
   def selection_options(self, decoder_options, extractor_class):
-    """The options with the metric's name in the scores of these data."""
-    # Of empty answers: an error in the data is reported before the training.
+    """Returns the options with the metric's name in these data's scores."""
+    # Empty answers are scored, so that an error in the data stops the training.
     none = Answer("", 0, 0, 0.0, 0.0, 0.0)
     empty = [
       Prediction(example.qas_id, none, (), ())
@@ -35,16 +35,16 @@ class DevelopmentSet:
     return dataclasses.replace(self.options, best_metric=metric)
 
   def scores(self, extractor, interruptible):
-    """Scores in percent; `interruptible`: see `TerminationRequest`."""
+    """Returns scores in percent; `interruptible` is `TerminationRequest`'s."""
     answers = extractor.predictions(self.squad_file.examples, self.batch_size)
     answers = list(interruptible(answers))
     return self._shown_scores(answers, extractor.decoder_options, extractor)
 
   def fingerprint(self, decoder_options):
-    """What the scores depend on apart from the model, as JSON values."""
+    """Returns JSON values on which the scores depend, besides the model."""
     decoder = dataclasses.asdict(decoder_options)
     for name in ("temperature", "log_odds_shift"):
-      decoder.pop(name, None)  # They change probabilities, no answer.
+      decoder.pop(name, None)  # They change probabilities but no answer.
     questions = hashlib.sha256()
     for example in self.squad_file.examples:
       questions.update(repr(example).encode("utf-8"))

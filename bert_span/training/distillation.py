@@ -4,8 +4,8 @@
 
 The soft labels of a window are softmax(teacher logits / T), averaged over all
 teachers. For a span head they are distributions over positions, and the loss is
--sum_i t_i log p_i instead of -log p of the one right position; for a B/I/O head
-they are distributions over B, I and O. T^2 keeps the size of the gradient.
+-sum_i t_i log p_i instead of -log p of the right position; for a B/I/O head
+they are distributions over B, I and O. T^2 keeps the size of the gradients.
 
 Source: Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network"
 (2015).
@@ -32,38 +32,40 @@ _WORDPIECES = 4096
 
 
 def check_teachers(extractor, teachers):
-  """Refuses teachers, a dict by name, unlike the `SpanExtractor` to train."""
+  """Refuses teachers, a dict by name, that do not fit the student."""
 
-  def properties(one):
-    tokenizer = one.preprocessor.tokenizer
+  def properties(model):
+    tokenizer = model.preprocessor.tokenizer
     return {
-      "head (--head)": one.head_name,
+      "`head`": model.head_name,
       "vocabulary (start from an encoder with it)": tokenizer.vocabulary,
-      "case (--do_lower_case)": tokenizer.do_lower_case,
-      "window options (--max_seq_length, --doc_stride, --max_query_length)": (
-        dataclasses.asdict(one.window_options)
+      "case (do_lower_case)": tokenizer.do_lower_case,
+      "window options (max_seq_length, doc_stride, max_query_length)": (
+        dataclasses.asdict(model.window_options)
       ),
     }
 
   for name, teacher in teachers.items():
-    others = properties(teacher)
-    for what, own in properties(extractor).items():
-      if own != others[what]:
-        values = "" if isinstance(own, list) else f": {others[what]}, not {own}"
+    expected = properties(teacher)
+    for label, value in properties(extractor).items():
+      teachers_value = expected[label]
+      if value != teachers_value:
+        is_long = isinstance(value, list)
+        values = "" if is_long else f": {teachers_value}, not {value}"
         raise ValueError(
-          f"The teacher {name} differs in its {what}{values}. Soft labels are "
-          "of the same tokens and windows: train with what the teacher has."
+          f"The teacher {name} differs in its {label}{values}. Soft labels "
+          "need the same tokens and windows: train with the teacher's."
         )
 
 
 def with_soft_labels(windows, teachers, temperature, path):
-  """`PackedWindows` with the soft labels of a list of `SpanExtractor`.
+  """Adds the soft labels of a list of `SpanExtractor` to `PackedWindows`.
 
   A continued run reads them from the file `path`.
   """
   key = repr((windows.digest(), teachers_digest(teachers), temperature))
   key = np.frombuffer(key.encode("utf-8"), np.uint8)
-  soft = _read(path, key)
+  soft = _read_soft_labels(path, key)
   if soft is None:
     soft = _soft_labels(windows, teachers, temperature)
     make_folder(os.path.dirname(path))
@@ -72,7 +74,7 @@ def with_soft_labels(windows, teachers, temperature, path):
 
 
 def distillation_loss_fn(extractor, loss, temperature, weight):
-  """The `loss_fn` of windows with soft labels, see the module."""
+  """Returns the `loss_fn` of the distillation loss above."""
 
   def window_losses(model, batch):
     inputs, labels = extractor.preprocessor.inputs_and_labels(batch)
@@ -89,12 +91,12 @@ def distillation_loss_fn(extractor, loss, temperature, weight):
 
 
 def teachers_digest(teachers):
-  """SHA-256 of the weights of each of some extractors."""
+  """Returns the SHA-256 of each teacher's weights."""
   return [arrays_sha256(teacher.weights) for teacher in teachers]
 
 
-def _read(path, key):
-  """The soft labels of a file, a dict; None if they have another key."""
+def _read_soft_labels(path, key):
+  """Returns the soft labels of a file by name; None if the key differs."""
   if not tf.io.gfile.exists(path):
     return None
   try:
@@ -107,7 +109,7 @@ def _read(path, key):
 
 
 def _soft_labels(windows, teachers, temperature):
-  """Dict of soft labels, float32 [all tokens, values]."""
+  """Returns soft labels by name, float32 [tokens of all windows, values]."""
   count, lengths = len(windows.token_ids), windows.lengths
   sums = {
     f"soft_{name}": np.zeros([count, *(shape or (1,))])
@@ -129,13 +131,13 @@ def _soft_labels(windows, teachers, temperature):
 
 
 def _outputs(windows, rows, teacher, temperature):
-  """Indices of the windows' tokens, and their probabilities by name."""
+  """Returns indices of the windows' tokens, and probabilities by name."""
   length = int(windows.lengths[rows[0]])
   batch = windows.batch(rows, length)
   names = ("input_ids", "input_mask", "segment_ids")
   logits = teacher.graph.encode(*(tf.constant(batch[n]) for n in names))
   is_real = batch["input_mask"] == 1
-  # Tags are of the passage: after segment 0 and before the last [SEP].
+  # Only the passage has tags: after segment 0 and before the last [SEP].
   is_last = ~np.pad(is_real, [[0, 0], [0, 1]])[:, 1:]
   is_passage = (batch["segment_ids"] == 1) & ~is_last
   tokens = windows.row_splits[rows, np.newaxis] + np.arange(length)

@@ -1,4 +1,4 @@
-"""Fine-tuning of an extractor: examples in, trained weights out."""
+"""Fine-tunes an extractor on examples."""
 
 import dataclasses
 import itertools
@@ -25,7 +25,7 @@ from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import make_optimizer
 from bert_span.training.run_folder import locked_folder
-from bert_span.training.strategy import own_folder
+from bert_span.training.strategy import worker_folder
 
 
 def fine_tune(
@@ -33,22 +33,22 @@ def fine_tune(
 ):
   """Trains an extractor as run_squad does, and resumes exactly.
 
-  Unlike `fit` it has run_squad's update on any number of devices, one norm of
+  Unlike `fit` it has run_squad's update on any number of devices, one norm over
   all gradients, batches of windows of similar length, and checkpoints from
-  which a run continues bit for bit. As after `fit`, options that were fitted to
-  the old weights are reset, see `Extractor.note_training`.
+  which a run continues bit for bit. As `fit`, it resets options that were
+  fitted to the old weights, see `Extractor.note_training`.
 
   Args:
     extractor: `SpanExtractor` or `BioExtractor`.
-    examples: `SquadExample`s, or the `SquadFile` of them. A span head learns
-      the first answer of each that is in the passage, none where
-      `is_impossible`; a B/I/O head all annotators'. Questions without an answer
-      to learn are skipped and logged, as run_squad does.
-    options: `FineTuningOptions`; None takes run_squad's defaults.
-    output_dir: folder of checkpoints and event files, where a later call
-      with the same arguments resumes; None keeps none.
-    teachers: dict of names to extractors whose outputs are learned, too, see
-      training/distillation.py.
+    examples: `SquadExample`s, or a `SquadFile`. A span head learns the first
+      answer that is in the passage, or none if `is_impossible`; a B/I/O head
+      the answers of all annotators. Questions without an answer to learn are
+      skipped and logged, as run_squad does.
+    options: `FineTuningOptions`; None uses run_squad's defaults.
+    output_dir: folder of checkpoints and event files. A later call with the
+      same arguments resumes there. None keeps no files.
+    teachers: dict of extractors by name; the model learns their outputs, too,
+      see training/distillation.py.
 
   Returns:
     The number of steps of this call.
@@ -74,8 +74,8 @@ def fine_tune(
 
 
 def training_set_of(extractor, examples, options, has_teachers=False):
-  """The `LabelledWindows` of examples; teachers use unlabelled ones, too."""
-  # Before the work: too few examples, a precision that the encoder lacks.
+  """Labels windows of examples, with `has_teachers` of unlabelled ones, too."""
+  # Refuse too few examples, and a precision that the encoder lacks, first.
   options.num_train_steps(len(examples))
   architecture = architecture_of(extractor.backbone)
   check_precision(architecture, options.execution.precision)
@@ -89,7 +89,7 @@ def training_set_of(extractor, examples, options, has_teachers=False):
 
 
 def batches_of(extractor, training_set, options):
-  """The `BucketedBatches` that `train_on` trains on."""
+  """Returns the `BucketedBatches` that `train_on` trains on."""
   return BucketedBatches(
     training_set.windows,
     options.train_batch_size,
@@ -100,12 +100,12 @@ def batches_of(extractor, training_set, options):
 
 
 def training_batches(extractor, examples, options):
-  """The batches that `fine_tune` trains on, as keras.Model.fit takes them.
+  """Returns the batches that `fine_tune` trains on, for keras.Model.fit.
 
-  Returns an endless tf.data.Dataset of pairs of dicts, by the names of the
-  model's inputs and outputs: int32 [batch, seq_length]; and labels, int32
+  Returns an endless tf.data.Dataset of pairs of dicts: the model's inputs,
+  int32 [batch, seq_length], and labels by the names of its outputs, int32
   [batch], or for tag_logits float32 [batch, seq_length, 3]. An extractor whose
-  preprocessor is None fits them, see docs/fine_tuning.md, "In Python".
+  preprocessor is None takes them, see docs/fine_tuning.md, "In Python".
   """
   examples = _checked_examples(extractor, examples)
   training_set = training_set_of(extractor, examples, options)
@@ -114,9 +114,9 @@ def training_batches(extractor, examples, options):
 
 
 def window_loss_fn(preprocessor, loss):
-  """A function of (model, batch) to the losses of `make_loss`, [batch].
+  """Returns a function of (model, batch) to losses of `make_loss`, [batch].
 
-  `preprocessor` is the one of the batches, or its class.
+  `preprocessor` is the preprocessor of the batches, or its class.
   """
 
   def window_losses(model, batch):
@@ -146,7 +146,7 @@ def train_on(
   `Extractor.note_training`. Returns the steps made by this call.
   """
   extractor.prepare_training()
-  # What decides the batches and the loss; the trainer adds the rest.
+  # Values that determine batches and loss; the trainer adds the others.
   fingerprint = {
     **(fingerprint or {}),
     "length_bucket": options.length_bucket,
@@ -171,7 +171,7 @@ def train_on(
       "distillation_temperature": temperature,
       "distillation_weight": weight,
     }
-    path = os.path.join(own_folder(strategy, output_dir), SOFT_LABELS_FILE)
+    path = os.path.join(worker_folder(strategy, output_dir), SOFT_LABELS_FILE)
     windows = with_soft_labels(windows, [*teachers.values()], temperature, path)
     loss_fn = distillation_loss_fn(extractor, loss, temperature, weight)
   training_set = training_set._replace(windows=windows)
@@ -228,14 +228,14 @@ class _FirstStep(Callback):
 
 
 def _checked_examples(extractor, examples, has_teachers=False):
-  """`examples_to_learn`; refuses answers that are not at their place."""
+  """Returns `examples_to_learn`; refuses answers with a wrong offset."""
   extractor.check_preprocessor()
   every_annotator = extractor.preprocessor.every_annotator
   examples = examples_to_learn(examples, every_annotator, has_teachers)
   for example in examples:
     learned = example.answers
     if every_annotator:
-      # Labels leave out the spans that a reader could not locate.
+      # Spans that the reader could not locate have no labels.
       spans = itertools.chain(*example.annotators)
       learned = [span for span in spans if span.char_start != NOT_LOCATED]
     for answer in learned:

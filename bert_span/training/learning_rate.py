@@ -9,7 +9,7 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
-  """Rises from 0 during the warm-up, then falls along one line to 0.
+  """Rises from 0 during the warm-up, then decays linearly to 0.
 
   With T = num_train_steps and W = num_warmup_steps, at step t (the number of
   updates made before this one):
@@ -17,8 +17,8 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
       rate(t) = learning_rate * t / W                if t < W
       rate(t) = learning_rate * (1 - min(t, T) / T)  otherwise
 
-  As run_squad, the falling line starts at step 0, not at W: the rate jumps down
-  at the end of the warm-up. With W beyond T it rises until W.
+  As run_squad: the decay starts at step 0 and not at W, so the rate drops when
+  the warm-up ends. If W > T, it rises until W.
 
   Example:
       schedule = WarmupLinearDecay(1e-3, 40, num_warmup_steps=10)
@@ -27,9 +27,9 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
 
   Args:
     learning_rate: the peak, per update; not negative.
-    num_train_steps: steps after which the rate is 0; at least 1.
+    num_train_steps: steps until the rate is 0; at least 1.
     num_warmup_steps: steps of warm-up; 0 for none.
-    steps_ahead: added to the step count. With 1 step t has rate(t + 1), as on
+    steps_ahead: added to the step count. With 1, step t has rate(t + 1), as on
       some runs of run_squad, which reads and raises its step count in a race.
 
   Source: google-research/bert, optimization.py, create_optimizer.
@@ -59,8 +59,8 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
     step = tf.cast(step + self.steps_ahead, tf.float32)  # exact to 16.7 million
     peak = np.float32(self.learning_rate)
     total = np.float32(self.num_train_steps)
-    # As run_squad, to the last bit: TensorFlow's graph optimizer turned the
-    # divisions by a constant into products with its float32 reciprocal and
+    # As run_squad, to the last bit: TensorFlow's graph optimizer replaced the
+    # divisions by constants with products of their float32 reciprocals, and
     # joined the constants of the warm-up.
     decayed = peak * (1.0 - tf.minimum(step, total) * (np.float32(1) / total))
     if not self.num_warmup_steps:

@@ -1,4 +1,4 @@
-"""The training loop: batches in, trained weights and checkpoints out."""
+"""The training loop: trains weights on batches and saves checkpoints."""
 
 import contextlib
 import dataclasses
@@ -22,8 +22,8 @@ from bert_span.training.step_runner import (
 )
 from bert_span.training.strategy import check_same_step, device_kind
 
-# The host reads the metrics this often: seldom enough not to keep an
-# accelerator waiting.
+# Steps between two readings of the metrics. More often, an accelerator would
+# wait for the host.
 _STEPS_PER_REPORT = 20
 
 
@@ -36,19 +36,19 @@ class Trainer:
   started again ends with the same weights, bit for bit (on one CPU).
   """
 
-  model: keras.Model  # built; precision and recompute are of its `backbone`
-  loss_fn: Callable  # see `TrainStep`; its other metrics become curves too
-  # BertAdamW where there are several devices: others sum gradients twice.
+  model: keras.Model  # built; precision and recompute apply to its `backbone`
+  loss_fn: Callable  # see `TrainStep`; all of its metrics become curves
+  # BertAdamW on several devices: other optimizers sum gradients twice.
   optimizer: keras.optimizers.Optimizer
   num_train_steps: int  # updates of the whole run
   options: TrainOptions
   output_dir: str  # local or remote: checkpoints, and train/ for TensorBoard
-  # JSON values; a run is not continued with others.
+  # JSON values; a run with other values is not continued.
   fingerprint: Mapping | None = None
   callbacks: Sequence = ()  # of `Callback`, called in this order between steps
-  # The one in whose scope model and optimizer were made; None for one device.
+  # The strategy in whose scope model and optimizer were made; None: one device.
   strategy: tf.distribute.Strategy | None = None
-  saves_checkpoints: bool = True  # else a stopped run begins anew
+  saves_checkpoints: bool = True  # if False, a stopped run begins anew
   unsummed_embeddings: Sequence = ()  # see `TrainStep`
 
   def __post_init__(self):
@@ -79,9 +79,9 @@ class Trainer:
   def train(self, dataset_fn):
     """Trains until num_train_steps are made or a callback stops it.
 
-    `dataset_fn` is a function first_step -> tf.data.Dataset of dicts of tensors
-    [batch, ...], the batches of the steps from there on. The batch of a step
-    must depend on nothing but the step. Returns the steps made by this call.
+    `dataset_fn` is a function of a first step to a tf.data.Dataset of that
+    step's batch and all later ones, dicts of tensors [batch, ...]. A batch must
+    depend on the step only. Returns the steps made by this call.
     """
     path = self._checkpoints.restore_or_begin()
     first_step, last_step = self.step, self.num_train_steps
@@ -96,7 +96,7 @@ class Trainer:
       stack.enter_context(recomputing_layers(backbone, execution.recompute))
       for callback in self.callbacks:
         stack.enter_context(callback)
-      # What was due when an earlier call was killed.
+      # Callbacks that were due when an earlier call was killed.
       self._call_back(first_step)
       stop_reasons = self._stop_reasons()
       if first_step >= last_step:
@@ -112,7 +112,7 @@ class Trainer:
     """Trains from `step` on; returns the reasons to stop."""
     options, last_step = self.options, self.num_train_steps
     report_steps = min(_STEPS_PER_REPORT, options.iterations_per_loop)
-    # A step takes a CPU so long that the call itself is nothing.
+    # On a CPU a step takes much longer than a call.
     most_steps = 1 if device_kind(self.strategy) == "CPU" else report_steps
     dataset = dataset_fn(step)
     train_step = TrainStep(
@@ -140,12 +140,12 @@ class Trainer:
       )
 
     stop_reasons = []
-    own_dir = self._checkpoints.write_dir
+    write_dir = self._checkpoints.write_dir
     with TrainingProgress(
-      step, last_step, options.train_batch_size, own_dir
+      step, last_step, options.train_batch_size, write_dir
     ) as progress:
       while step < last_step and not stop_reasons:
-        # As many steps in one call as nothing is due in between.
+        # One call makes steps until something is due.
         count = 1
         while count < most_steps and not is_due(step + count):
           count += 1
@@ -153,7 +153,7 @@ class Trainer:
         step += count
         stop_reasons = self._stop_reasons()
         if is_due(step) or stop_reasons or progress.is_due:
-          # Before anything is saved: it refuses a loss that is not finite.
+          # It refuses a loss that is not finite, so it comes before saving.
           progress.report(writes_event=is_time(step, report_steps))
         if self._call_back(step):
           stop_reasons = self._stop_reasons()
@@ -174,7 +174,7 @@ class Trainer:
     return list(filter(None, reasons))
 
   def _fixed_options(self):
-    """Returns what must not change within the run, a dict of JSON values."""
+    """Returns the JSON values that must not change within the run."""
     options, fixed = self.options, dict(self.fingerprint or {})
     for callback in self.callbacks:
       fixed |= callback.fingerprint

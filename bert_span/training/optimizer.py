@@ -8,10 +8,10 @@ import tensorflow as tf
 
 from bert_span.training.strategy import scope_of
 
-# As run_squad: searched anywhere in the name, so that `gamma` and `beta` are
-# exempt because of their layer's name, ..._layer_norm in KerasHub.
+# As run_squad: search the whole path, so that `gamma` and `beta` match by their
+# layer's name, ..._layer_norm in KerasHub.
 _NOT_DECAYED = re.compile("LayerNorm|layer_norm|bias")
-_LAYER = re.compile(r"_layer_(\d+)/")
+_LAYER_INDEX = re.compile(r"_layer_(\d+)/")
 
 
 def is_decayed(path):
@@ -20,19 +20,19 @@ def is_decayed(path):
 
 
 def layer_rates(paths, layer_decay):
-  """Returns the factors of the learning rate for the variables of these paths.
+  """Returns the factors of the learning rate for variables, by their paths.
 
-  Heads have 1, the last of n layers layer_decay, the next below layer_decay^2,
+  Heads have 1, the last of n layers layer_decay, the layer below layer_decay^2,
   and so on; embeddings have layer_decay^(n + 1).
 
   Source: Clark et al. 2020 (ELECTRA), appendix B.
   """
-  layers = [int(n) for path in paths for n in _LAYER.findall(path)]
+  layers = [int(n) for path in paths for n in _LAYER_INDEX.findall(path)]
   num_layers = 1 + max(layers, default=-1)
 
   def layers_from_the_top(path):
-    if found := _LAYER.search(path):
-      return num_layers - int(found[1])
+    if match := _LAYER_INDEX.search(path):
+      return num_layers - int(match[1])
     return num_layers + 1 if "embedding" in path else 0
 
   return [layer_decay ** layers_from_the_top(path) for path in paths]
@@ -48,21 +48,21 @@ class BertAdamW(keras.optimizers.AdamW):
       v = beta_2 * v + (1 - beta_2) * g^2
       x = x - r * (m / (sqrt(v) + epsilon) + d * x)
 
-  keras.optimizers.AdamW divides m and v by 1 - beta^t, as this one does with
-  `bias_correction=True`, and must be told that LayerNorm and bias variables are
-  not decayed. The training loop clips the global norm of the gradients.
+  keras.optimizers.AdamW divides m and v by 1 - beta^t, as this class does with
+  `bias_correction=True`, and decays LayerNorm and bias variables, too. The
+  training loop clips the global norm of the gradients.
 
   Args:
     learning_rate: float or keras LearningRateSchedule, per update.
     weight_decay: share of a weight that is subtracted at rate 1, in [0, 1);
       None is 0.
-    beta_1, beta_2: decay of the means of gradients and of their squares, per
-      update, in [0, 1).
+    beta_1, beta_2: decay of the means of the gradients and of their squares,
+      per update, in [0, 1).
     epsilon: added to the root of v; positive.
     bias_correction: whether to correct the bias of m and v.
     layer_decay: factor of the learning rate from a layer to the one below it,
       in (0, 1].
-    **kwargs: for keras.optimizers.AdamW, such as name; not amsgrad=True.
+    **kwargs: arguments of keras.optimizers.AdamW, but not amsgrad=True.
 
   Raises:
     ValueError: an argument is out of its range, or amsgrad is True.
@@ -70,7 +70,7 @@ class BertAdamW(keras.optimizers.AdamW):
   Source: google-research/bert, optimization.py, AdamWeightDecayOptimizer.
   """
 
-  # Whether `apply` sums gradients over replicas, as keras.Model.fit needs it.
+  # True if `apply` sums gradients over replicas, which keras.Model.fit needs.
   sums_gradients = True
 
   def __init__(
@@ -112,7 +112,7 @@ class BertAdamW(keras.optimizers.AdamW):
       return
     # Keras would decay all layers at one rate: `update_step` decays instead.
     self.exclude_from_weight_decay(var_list=variables)
-    # Not Adam's build, whose m and v have private names.
+    # In Adam's build, m and v have private names.
     keras.optimizers.Optimizer.build(self, variables)
     self.momentums, self.velocities = self.add_optimizer_variables(
       variables, ["momentum", "velocity"]
@@ -130,8 +130,8 @@ class BertAdamW(keras.optimizers.AdamW):
     if self.weight_decay and self.are_decayed[index]:
       decay = cast(self.weight_decay)
       variable.assign_sub(variable * decay * learning_rate)
-    # One fused kernel: a fourth of the memory traffic of Keras' own ops. With
-    # powers of 0 it corrects no bias.
+    # One fused kernel has a fourth of the memory traffic of Keras' ops. With
+    # beta powers of 0 it corrects no bias.
     beta_1, beta_2 = cast(self.beta_1), cast(self.beta_2)
     step, zero = cast(self.iterations), cast(0.0)
     tf.raw_ops.ResourceApplyAdam(

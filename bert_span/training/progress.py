@@ -1,4 +1,4 @@
-"""The metrics of a training: checked, shown to people, written as curves."""
+"""Checks the metrics of a training, shows them and writes them as curves."""
 
 import contextlib
 import dataclasses
@@ -13,10 +13,10 @@ import tqdm
 from bert_span.storage.log import log_line
 
 _SECONDS_PER_REPORT = 1.0
-# Between two lines in a log file; an early first one shows that steps are made.
+# Between two lines in a log file. The first comes early: training has begun.
 _SECONDS_PER_LINE = 60.0
 _SECONDS_TO_FIRST_LINE = 10.0
-# As tf.summary.scalar, which needs the package tensorboard.
+# tf.summary.scalar does the same, but needs the package tensorboard.
 _SCALAR = tf.compat.v1.SummaryMetadata(
   plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars")
 )
@@ -26,11 +26,11 @@ _SCALAR = tf.compat.v1.SummaryMetadata(
 class TrainingProgress(contextlib.AbstractContextManager):
   """Checks, shows and writes the metrics of the steps.
 
-  An example is a window, as in run_squad. Speed is the mean since the first
+  An example is a window, as in run_squad. The speed is the mean since the first
   report, without the time of tracing.
   """
 
-  first_step: int  # steps made before
+  first_step: int  # steps made by earlier calls
   last_step: int  # steps of the whole run
   batch_size: int  # windows in a batch
   output_dir: str  # event files are written to its folder train
@@ -52,9 +52,9 @@ class TrainingProgress(contextlib.AbstractContextManager):
       desc="Training",
       initial=self.first_step,
       total=self.last_step,
-      disable=None,  # unless stderr is a terminal
+      disable=None,  # Shown if stderr is a terminal.
       dynamic_ncols=True,
-      # The times are those of `_show`, in the bar and in the lines.
+      # `_show` computes the times, for the bar and for the lines.
       bar_format="{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}"
       "{postfix}",
     )
@@ -65,7 +65,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
 
   @property
   def is_due(self):
-    """Whether a second has passed since the last report."""
+    """True if a second has passed since the last report."""
     return self.clock() - self._last_report >= _SECONDS_PER_REPORT
 
   def add(self, steps):
@@ -86,8 +86,8 @@ class TrainingProgress(contextlib.AbstractContextManager):
         if not math.isfinite(latest[name]):
           raise ValueError(
             f"The {name} of step {self._step} is {latest[name]}; from there on "
-            "nothing is saved. Lower --learning_rate or raise "
-            "--warmup_proportion, and use another --output_dir."
+            "nothing is saved. Lower learning_rate or raise warmup_proportion, "
+            "and use another output_dir."
           )
       self._losses.append(latest["loss"])
     self._unread = []
@@ -128,7 +128,7 @@ class TrainingProgress(contextlib.AbstractContextManager):
 
 
 def write_scalars(writer, scalars, step):
-  """Writes a dict of a step's values by the names of TensorBoard's curves."""
+  """Writes a step's values by the names of TensorBoard's curves."""
   with writer.as_default():
     for name, value in scalars.items():
       value = tf.constant(value, tf.float32)

@@ -1,4 +1,4 @@
-"""The folder of a training: locked against other trainings, with its flags."""
+"""The folder of a training, with its lock and its flags."""
 
 import contextlib
 import errno
@@ -20,8 +20,8 @@ from bert_span.training.strategy import is_chief
 def locked_folder(output_dir, strategy=None, directories=()):
   """Makes a folder, and keeps other trainings out of it.
 
-  The lock ends with the process. Object storage has none, and only the chief
-  locks. What a killed run left of the `directories` in it is cleaned up.
+  The lock ends with the process. Object storage has no locks, and only the
+  chief locks. `directories` in it are cleaned up after a killed run.
   """
   if is_chief(strategy):
     make_folder(output_dir)
@@ -31,9 +31,9 @@ def locked_folder(output_dir, strategy=None, directories=()):
   path = os.path.join(output_dir, "run.lock")
   refusal = ValueError(
     f"{path} is not a plain file, or it has a second name (a hard link), so it "
-    "is no lock of a training. Remove it, or use another --output_dir."
+    "is no lock of a training. Remove it, or use another output_dir."
   )
-  # Not through a link to a file elsewhere, and without waiting at a FIFO.
+  # It follows no link to a file elsewhere, and waits at no FIFO.
   mode = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
   try:
     descriptor = os.open(path, mode, 0o666)
@@ -51,11 +51,11 @@ def locked_folder(output_dir, strategy=None, directories=()):
     except BlockingIOError as error:
       lock.seek(0)
       raise ValueError(
-        f"--output_dir={output_dir} is in use: {lock.read().strip()} trains "
-        "there. Wait until it has ended, or use another --output_dir."
+        f"output_dir={output_dir} is in use: {lock.read().strip()} trains "
+        "there. Wait until it has ended, or use another output_dir."
       ) from error
     except OSError:
-      pass  # A file system without locks.
+      pass  # The file system has no locks.
     lock.truncate(0)
     lock.write(f"process {os.getpid()} on {socket.gethostname()}\n")
     lock.flush()
@@ -65,7 +65,7 @@ def locked_folder(output_dir, strategy=None, directories=()):
 
 
 class RunFlags(Callback):
-  """Writes run.flags once the training has been accepted."""
+  """Writes run.flags when the training begins."""
 
   def __init__(self, output_dir, text):
     self._path = os.path.join(output_dir, "run.flags")

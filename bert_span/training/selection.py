@@ -1,4 +1,4 @@
-"""Scores during training: which step gave the best model, and when to stop."""
+"""Evaluates a model during training, keeps the best, and stops early."""
 
 import dataclasses
 import math
@@ -13,7 +13,7 @@ from bert_span.training.callbacks import Callback, EvaluationInterrupted
 from bert_span.training.checkpoints import JsonState
 from bert_span.training.options import SelectionOptions
 from bert_span.training.progress import write_scalars
-from bert_span.training.strategy import is_chief, own_folder
+from bert_span.training.strategy import is_chief, worker_folder
 
 
 @dataclasses.dataclass(eq=False)
@@ -25,15 +25,15 @@ class ModelSelection(Callback):
   """
 
   options: SelectionOptions
-  num_train_steps: int  # of the whole run
-  # Gives a dict of float; may raise EvaluationInterrupted. All workers score,
-  # to stop at the same step; only the chief writes.
+  num_train_steps: int  # steps of the whole run
+  # Returns a dict of floats; may raise EvaluationInterrupted. All workers score
+  # and stop at the same step; only the chief writes.
   score: Callable
   output_dir: str  # folder of the run
-  model_directory: str  # of the best model
-  write_model: Callable  # writes it there, with a dict as selection.json
+  model_directory: str  # folder of the best model
+  write_model: Callable  # writes the model; its dict becomes selection.json
   inputs: dict  # JSON values that the scores depend on
-  strategy: tf.distribute.Strategy | None = None  # that of the `Trainer`
+  strategy: tf.distribute.Strategy | None = None  # as in `Trainer`
 
   name = "evaluations"
 
@@ -41,7 +41,7 @@ class ModelSelection(Callback):
     self.state = JsonState([])
     options = dataclasses.asdict(self.options)
     self.fingerprint = {"evaluation": options | self.inputs}
-    self._own_dir = own_folder(self.strategy, self.output_dir)
+    self._write_dir = worker_folder(self.strategy, self.output_dir)
 
   def __enter__(self):
     directory = self.model_directory
@@ -49,9 +49,9 @@ class ModelSelection(Callback):
     if self.best and is_writer and read_selection(directory) is None:
       raise ValueError(
         f"The best model so far is gone from {directory}. Put it back, or use "
-        "another --output_dir to begin again."
+        "another output_dir to begin again."
       )
-    folder = tf.io.gfile.join(self._own_dir, "eval")
+    folder = tf.io.gfile.join(self._write_dir, "eval")
     self._events = tf.summary.create_file_writer(folder)
     return self
 
@@ -92,7 +92,7 @@ class ModelSelection(Callback):
     if metric is not None and not math.isfinite(scores[metric]):
       raise ValueError(
         f"The {metric} of the evaluation at step {step} is {scores[metric]}. "
-        "Choose another --best_metric, or other data to evaluate on."
+        "Choose another best_metric, or other data to evaluate on."
       )
     self.state.value.append({"step": step, "scores": scores})
     best = self.best
@@ -105,7 +105,7 @@ class ModelSelection(Callback):
       "best_step": best and best["step"],
       "evaluations": self.state.value,
     }
-    path = tf.io.gfile.join(self._own_dir, "evaluations.json")
+    path = tf.io.gfile.join(self._write_dir, "evaluations.json")
     write_json_atomically(path, evaluations)
     words = ", ".join(f"{name} {score:.5g}" for name, score in scores.items())
     best_words = ", the best so far" if is_best else ""

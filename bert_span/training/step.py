@@ -9,16 +9,16 @@ import tensorflow as tf
 from bert_span.training.options import TrainOptions
 
 _FIRST_SCALE = 2.0**15
-# Updates in a row after which a larger scale is tried.
+# Successful updates in a row until the scale is raised.
 _GROWTH_STEPS = 2000
 
 
 class LossScale:
-  """Multiplies the loss, so that float16 holds the gradients.
+  """A factor of the loss, so that gradients fit into float16.
 
-  It is halved, and the update skipped, when gradients summed over all replicas
-  are not finite (Keras' LossScaleOptimizer looks at the first replica only).
-  Checkpoints hold it with the variables of the built optimizer.
+  It is halved, and the update skipped, if gradients summed over all replicas
+  are not finite (Keras' LossScaleOptimizer looks at the first replica only). It
+  is saved with the variables of the built optimizer.
   """
 
   def __init__(self, optimizer):
@@ -50,24 +50,24 @@ class LossScale:
 class TrainStep:
   """Turns a batch into an update of the weights.
 
-  loss = sum(loss of each window) / train_batch_size: a window weighs the same
-  in a shorter batch, in a micro-batch and on any number of replicas, which sum
-  their gradients before the global norm is taken.
+  loss = sum(loss of each window) / train_batch_size. A window has the same
+  weight in a shorter batch, in a micro-batch and on any number of replicas.
+  Replicas sum their gradients before the global norm is computed.
 
-  `loss_fn` is a function (model, batch) -> float32 [batch], a loss per window,
-  or a pair of it and a dict of float32 [batch] whose means are further metrics.
-  It calls the model with training=True.
+  `loss_fn` is a function of (model, batch) that calls the model with
+  training=True. It returns a loss per window, float32 [batch], or a pair of
+  this and a dict of float32 [batch], whose means are further metrics.
   """
 
   model: keras.Model  # built
-  variables: Sequence  # of the model, to train; some may have no gradient
+  variables: Sequence  # to train; some may have no gradient
   loss_fn: Callable
   optimizer: keras.optimizers.Optimizer  # built
   options: TrainOptions
-  # Paths of embedding tables whose gradient enters the global norm as rows in
-  # which repeated ids are not summed, as in run_squad. It is some 1 % less.
+  # Paths of embedding tables whose gradients enter the global norm without
+  # summing the rows of repeated ids, as in run_squad. It is some 1 % less.
   unsummed_embeddings: Sequence = ()
-  jit_compile: bool = False  # whether XLA compiles loss and gradients
+  jit_compile: bool = False  # XLA compiles loss and gradients
   loss_scale: LossScale | None = None
 
   def __post_init__(self):
@@ -87,10 +87,10 @@ class TrainStep:
   def gradients(self, micro_batches, weights):
     """Returns the gradients of the whole batch, and its metrics.
 
-    `micro_batches` and `weights` are this replica's part of the batch, see
-    `split_batch`. Gradients are a dict by indices of `variables`. Metrics are
-    float32 scalars: loss, learning_rate (that of this update), global_norm
-    (before clipping), and those of loss_fn.
+    `micro_batches` and `weights` are the per-replica batch, see `split_batch`.
+    Gradients are a dict by indices of `variables`. Metrics are float32 scalars:
+    loss, learning_rate (of this update), global_norm (before clipping), and the
+    metrics of loss_fn.
     """
     sums = self._sums(micro_batches, weights)
     context = tf.distribute.get_replica_context()
@@ -128,7 +128,7 @@ class TrainStep:
     """Adds up `_micro_batch_sums` over the micro-batches."""
     num_micro_batches = weights.shape[0]
     is_one = num_micro_batches == 1
-    # A function, so that it is traced once for all micro-batches.
+    # As a tf.function it is traced once for all micro-batches.
     plain = is_one and not self.jit_compile
     function = self._micro_batch_sums if plain else self._function
 
@@ -144,7 +144,7 @@ class TrainStep:
       sums = sums_of(index)
       return index + 1, tf.nest.map_structure(tf.add, totals, sums)
 
-    # Side by side, the micro-batches would need the memory of all of them.
+    # In parallel, the micro-batches would need the memory of all of them.
     _, totals = tf.while_loop(
       lambda index, unused_totals: index < num_micro_batches,
       add,
@@ -155,7 +155,7 @@ class TrainStep:
     return totals
 
   def _micro_batch_sums(self, batch, weights):
-    """Returns metrics, gradients, and half the squared norms of unsummed rows.
+    """Returns metrics, gradients, and halved squared norms of unsummed rows.
 
     The last two are dicts by indices of `variables`. Variables without a
     gradient, such as the pooler's, are neither updated nor decayed.
@@ -168,7 +168,7 @@ class TrainStep:
 
     with tf.GradientTape() as tape:
       losses = self.loss_fn(self.model, batch)
-      losses, others = losses if isinstance(losses, tuple) else (losses, {})
+      losses, more = losses if isinstance(losses, tuple) else (losses, {})
       loss = target = mean(losses)
       if self.loss_scale is not None:
         target = loss * self.loss_scale.value
@@ -177,11 +177,11 @@ class TrainStep:
     gradients = {i: x for i, x in enumerate(gradients) if x is not None}
     if not gradients:
       raise ValueError(
-        "loss_fn must depend on a trainable weight of the model it is given. "
+        "loss_fn must depend on a trainable weight of its model. "
         f"Received: a model with {len(variables)} trainable variables."
       )
-    metrics = {"loss": loss, **{name: mean(x) for name, x in others.items()}}
-    # An embedding's gradient comes as rows; those of one id are summed here.
+    metrics = {"loss": loss, **{name: mean(x) for name, x in more.items()}}
+    # An embedding's gradient has rows; here the rows of one id are summed.
     dense = {
       i: tf.ensure_shape(x, variables[i].shape) for i, x in gradients.items()
     }

@@ -6,15 +6,15 @@ import tensorflow as tf
 from bert_span.training.checkpoints import random_states
 from bert_span.training.strategy import device_kind
 
-# Seeds of dropout are below it, so no two replicas share one.
+# Seeds of dropout are below this, so that no two replicas have the same.
 _SEED_RANGE = 2**31
 
 
 class StepRunner:
   """Runs training steps on the devices of a strategy, several steps a call.
 
-  A call is one tf.function, which also takes the batches from the iterator: no
-  accelerator waits for the host between steps.
+  A call runs one tf.function, which also takes the batches from the iterator,
+  so that no accelerator waits for the host between steps.
   """
 
   def __init__(self, strategy, train_step, step, dataset, most_steps=1):
@@ -34,7 +34,7 @@ class StepRunner:
     return self._function.experimental_get_tracing_count()
 
   def run(self, count):
-    """Makes so many steps; returns a list of dicts of metrics."""
+    """Makes `count` steps; returns a dict of metrics for each."""
     try:
       rows = self._function(self._iterator, tf.constant(count)).numpy()
     except tf.errors.OutOfRangeError as error:
@@ -61,19 +61,20 @@ class StepRunner:
     return rows.stack()  # [count, metrics]
 
   def _metrics(self, inputs):
-    """Makes one step; its metrics as float32 [metrics], in order of names."""
+    """Makes one step; returns float32 [metrics], sorted by name."""
     step = self._train_step
     if step.loss_scale is None:
       metrics = self._local(self._strategy.run(step.update_from, args=inputs))
     else:
       metrics = self._scaled_step(inputs)
-    with tf.control_dependencies([metrics["loss"]]):  # Not if data ended.
+    # If the data ended, the step is not counted.
+    with tf.control_dependencies([metrics["loss"]]):
       self._step.assign_add(1)
     self._names = sorted(metrics)
     return tf.stack([metrics[name] for name in self._names])
 
   def _scaled_step(self, inputs):
-    """Skips the update where the gradients are not finite."""
+    """Makes one step; skips the update if the gradients are not finite."""
     step, loss_scale = self._train_step, self._train_step.loss_scale
     gradients, replica_metrics = self._strategy.run(step.gradients, args=inputs)
     norm = replica_metrics["global_norm"]
@@ -108,9 +109,9 @@ def compiles_steps(execution, strategy, dataset):
 
 
 def split_batch(batch, num_replicas, num_micro_batches=1):
-  """Splits a batch into per-replica batches of equal size, as a TPU demands.
+  """Splits a batch into per-replica batches of equal size, as a TPU requires.
 
-  Missing rows are copies of the first row, of weight 0. Five windows a to e:
+  Missing rows are copies of the first row with weight 0. Five windows a to e:
 
       replica 0: a b c, weights 1 1 1
       replica 1: d e a, weights 1 1 0
@@ -118,11 +119,11 @@ def split_batch(batch, num_replicas, num_micro_batches=1):
   Returns the batch and float32 weights [num_replicas, num_micro_batches, rows].
   """
   first = next(iter(batch.values()))
-  # An int where it is known: TPUs want static shapes.
+  # An int if it is known: TPUs need static shapes.
   num_rows = first.shape[0] or tf.shape(first)[0]
-  num_parts = num_replicas * num_micro_batches
-  rows = (num_rows + num_parts - 1) // num_parts
-  positions = tf.range(rows * num_parts)
+  num_batches = num_replicas * num_micro_batches
+  rows = (num_rows + num_batches - 1) // num_batches
+  positions = tf.range(rows * num_batches)
   is_real = positions < num_rows
   indices = tf.where(is_real, positions, 0)
 
@@ -139,7 +140,7 @@ def split_batch(batch, num_replicas, num_micro_batches=1):
 
 
 def distribute_batches(strategy, dataset, num_micro_batches=1):
-  """Gives every replica its part of every batch, see `split_batch`.
+  """Distributes per-replica batches, see `split_batch`.
 
   Every worker makes the whole batch, so a run can continue on other devices.
   """
@@ -149,19 +150,19 @@ def distribute_batches(strategy, dataset, num_micro_batches=1):
     local = num_replicas // context.num_input_pipelines
     first = context.input_pipeline_id * local
 
-    def of_worker(batch):
+    def split_for_worker(batch):
       batches = split_batch(batch, num_replicas, num_micro_batches)
       return tf.nest.map_structure(lambda x: x[first : first + local], batches)
 
-    batches = dataset.map(of_worker).unbatch()
-    # Else TensorFlow asks all workers before every step for a next batch.
+    batches = dataset.map(split_for_worker).unbatch()
+    # TensorFlow would ask all workers for a next batch before every step.
     endless = tf.data.INFINITE_CARDINALITY
     if dataset.cardinality() == endless:
       batches = batches.apply(tf.data.experimental.assert_cardinality(endless))
-    # One replica takes its batches as fast as the dataset makes them.
+    # A single replica gains nothing from a prefetch.
     if num_replicas > 1:
       batches = batches.prefetch(2 * local)
-    # The thread that tunes may keep a deleted iterator waiting for a minute.
+    # The tuning thread may delay the deletion of an iterator by a minute.
     options = tf.data.Options()
     options.autotune.enabled = False
     return batches.with_options(options)
@@ -178,7 +179,7 @@ def seed_dropout(model, seed):
 def spread_dropout(model, strategy):
   """Adds r * 2^31 to every seed on replica r: Keras seeds all replicas alike.
 
-  A checkpoint holds the seeds of replica 0: call this again after a restore.
+  A checkpoint has the seeds of replica 0: call this again after a restore.
   """
   states = random_states(model)
   if strategy.num_replicas_in_sync == 1 or not states:

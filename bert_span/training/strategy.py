@@ -1,4 +1,4 @@
-"""The devices and processes that train, and what these must agree on."""
+"""The devices and processes of a training, and checks that they agree."""
 
 import atexit
 import os
@@ -17,9 +17,9 @@ _TF_CONFIG_EXAMPLE = (
 
 
 def make_strategy(options, execution):
-  """Makes the strategy of a training, before TensorFlow has run anything.
+  """Makes the strategy of a training, before TensorFlow has run any op.
 
-  Afterwards neither workers can be joined nor a CPU be divided.
+  Later, workers cannot be joined and a CPU cannot be divided.
   """
   gpus = tf.config.list_physical_devices("GPU")
   name = choose_strategy(options, len(gpus))
@@ -27,7 +27,7 @@ def make_strategy(options, execution):
     return _tpu_strategy(options)
   if execution.all_reduce == "nccl" and not gpus:
     raise ValueError(
-      "--all_reduce=nccl is for GPUs, and there is none here. Leave it out."
+      "all_reduce=nccl is for GPUs, and there is none here. Leave it out."
     )
   devices = _devices(options.num_devices, gpus, name)
   if name == MULTI_WORKER:
@@ -53,8 +53,8 @@ def choose_strategy(options, num_gpus):
   fits = {MULTI_WORKER: workers > 0, TPU: workers == 0}.get(name, workers <= 1)
   if not fits:
     raise ValueError(
-      f"--distribution={name}, but the environment variable TF_CONFIG names "
-      f"{workers} workers. It is for --distribution={MULTI_WORKER} only (see "
+      f"distribution={name}, but the environment variable TF_CONFIG names "
+      f"{workers} workers. It is for distribution={MULTI_WORKER} only (see "
       "docs/devices_and_clusters.md)."
     )
   return name
@@ -81,29 +81,29 @@ def start_strategy(options, train_options):
   strategy = make_strategy(options, train_options.execution)
   count, workers = strategy.num_replicas_in_sync, num_workers(strategy)
   kind = device_kind(strategy)
-  of_workers = f" of {workers} workers" if workers > 1 else ""
+  suffix = f" of {workers} workers" if workers > 1 else ""
   batch_size = train_options.train_batch_size
   log_line(
-    f"Training on {count} {kind}{'s' if count > 1 else ''}{of_workers}, "
+    f"Training on {count} {kind}{'s' if count > 1 else ''}{suffix}, "
     f"{-(-batch_size // count)} of a batch's {batch_size} on each."
   )
   return strategy
 
 
 def scope_of(strategy):
-  """Returns the scope to make variables in; None is for one device."""
+  """Returns the scope in which to make variables; strategy may be None."""
   return (strategy or tf.distribute.get_strategy()).scope()
 
 
 def device_kind(strategy):
-  """Returns what the strategy's devices are: "TPU core", "GPU" or "CPU"."""
+  """Returns the kind of the strategy's devices: "TPU core", "GPU" or "CPU"."""
   if isinstance(strategy, tf.distribute.TPUStrategy):
     return "TPU core"
   return "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
 
 
 def num_workers(strategy):
-  """Processes that train together; `strategy` may be None for one device."""
+  """Returns the number of processes that train; strategy may be None."""
   if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
     return 1
   cluster = strategy.cluster_resolver.cluster_spec().as_dict()
@@ -115,8 +115,8 @@ def is_chief(strategy):
   return strategy is None or strategy.extended.should_checkpoint
 
 
-def own_folder(strategy, output_dir):
-  """output_dir for the chief, a temporary folder for any other process."""
+def worker_folder(strategy, output_dir):
+  """Returns output_dir for the chief, else a temporary folder."""
   if is_chief(strategy):
     return output_dir
   folder = tempfile.mkdtemp(prefix="bert_span_worker_")
@@ -125,7 +125,7 @@ def own_folder(strategy, output_dir):
 
 
 def worker_vote(strategy):
-  """Returns a function of a bool: is it true on any worker? All call it."""
+  """Returns a function of a bool: true if any worker's is; all must call it."""
   if num_workers(strategy) == 1:
     return bool
   total = _sum_over_replicas(strategy)
@@ -140,7 +140,7 @@ def check_same_step(strategy, step):
   if total != step * strategy.num_replicas_in_sync:
     raise ValueError(
       f"This worker is at step {step}, another one is not. Give all workers "
-      "the same --output_dir, on a file system that all of them share."
+      "the same output_dir, on a file system that all of them share."
     )
 
 
@@ -161,21 +161,21 @@ def _sum_over_replicas(strategy):
 
 
 def _devices(num_devices, gpus, name):
-  """Makes so many devices visible; their names, or None for all."""
+  """Makes num_devices visible; returns their names, or None for all."""
   if not num_devices or (num_devices == 1 and not gpus):
     return None
   if gpus:
     if num_devices > len(gpus):
       raise ValueError(
-        f"--num_devices={num_devices}, but this machine has {len(gpus)} GPU"
+        f"num_devices={num_devices}, but this machine has {len(gpus)} GPU"
         f"{'s' if len(gpus) > 1 else ''}. Lower it."
       )
     tf.config.set_visible_devices(gpus[:num_devices], "GPU")
     return None
   if name == MULTI_WORKER:
     raise ValueError(
-      f"--num_devices={num_devices}: a worker without GPUs has one device, its "
-      "CPU. Leave the flag out, or start more workers."
+      f"num_devices={num_devices}: a worker without GPUs has one device, its "
+      "CPU. Leave it out, or start more workers."
     )
   tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0],
@@ -198,15 +198,15 @@ def _tpu_strategy(options):
   except (tf.errors.OpError, RuntimeError, ValueError, OSError) as error:
     reason = str(getattr(error, "message", error)).split("\n", 1)[0][:200]
     raise ValueError(
-      f"There is no TPU of the name {name} that TensorFlow can use ({reason}). "
-      "On a TPU VM install tensorflow-tpu and leave --tpu_name out; elsewhere "
-      "leave --use_tpu and --distribution=tpu out."
+      f"TensorFlow can use no TPU of the name {name} ({reason}). On a TPU VM "
+      "install tensorflow-tpu and leave tpu_name out; elsewhere leave use_tpu "
+      "and distribution=tpu out."
     ) from error
   cores = strategy.num_replicas_in_sync
   if options.num_tpu_cores not in (None, cores):
     raise ValueError(
-      f"--num_tpu_cores={options.num_tpu_cores}, but the TPU has {cores} "
-      "cores. Leave the flag out."
+      f"num_tpu_cores={options.num_tpu_cores}, but the TPU has {cores} "
+      "cores. Leave it out."
     )
   return strategy
 

@@ -120,7 +120,7 @@ def test_files_are_found_once_and_other_formats_are_refused(tmp_path):
       with pytest.raises(ValueError, match="Convert") as caught:
         find_question_files(path, format)
       received = repr(format or path[path.rindex(".") :])
-      for part in (path, "--input_format", received):
+      for part in (path, " input_format", received):
         assert part in str(caught.value)
 
 

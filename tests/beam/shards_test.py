@@ -105,7 +105,7 @@ def test_a_run_goes_on_with_the_options_of_its_start_only(tmp_path):
   with pytest.raises(ValueError, match=r"job\.json.*format"):
     start_or_continue(out, {"num_shards": 4, "copies": (1,)})
   (tmp_path / "out" / "job.json").write_text("{")
-  with pytest.raises(ValueError, match=r"job\.json: .* --output_dir"):
+  with pytest.raises(ValueError, match=r"job\.json: .* output_dir"):
     start_or_continue(out, {"num_shards": 4, "copies": (1, 2)})
 
 

@@ -6,8 +6,8 @@ from tiny_pretraining import tiny_batch, tiny_model
 
 from bert_span.pretraining.loss import (
   OBJECTIVES,
-  model_inputs,
   prediction_sums,
+  pretraining_inputs,
   pretraining_loss_fn,
   with_batch_weights,
 )
@@ -34,7 +34,7 @@ def test_the_loss_of_a_batch_is_the_sum_of_weighted_means(weights):
   loss_fn = pretraining_loss_fn(weights[-1])
   weighted = with_batch_weights(batch)
   losses, parts = loss_fn(model, weighted)
-  logits = model(model_inputs(batch))
+  logits = model(pretraining_inputs(batch))
   names = ["mlm", "sbo"][: len(weights)]
   means = [by_hand(logits[f"{n}_logits"].numpy(), batch, n) for n in names]
   assert tuple(losses.shape) == (3,)

@@ -16,7 +16,7 @@ from tiny_pretraining import tiny_batch, tiny_model
 from torch_files import write_torch_file
 from toy_trainer import assert_same
 
-from bert_span.pretraining.loss import model_inputs
+from bert_span.pretraining.loss import pretraining_inputs
 from bert_span.pretraining.model_files import (
   HEADS_FILE,
   assign_heads,
@@ -143,7 +143,7 @@ def test_transformers_reads_it_and_computes_the_same(
   rows = np.arange(len(logits))[:, np.newaxis]
   np.testing.assert_allclose(
     logits[rows, batch["masked_positions"]],
-    model(model_inputs(batch))["mlm_logits"],
+    model(pretraining_inputs(batch))["mlm_logits"],
     atol=1e-4,
   )
 

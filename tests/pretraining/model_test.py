@@ -6,7 +6,7 @@ import tensorflow as tf
 from tiny_pretraining import SIZES, tiny_batch, tiny_model
 
 from bert_span.modeling.encoder import build_encoder
-from bert_span.pretraining.loss import OBJECTIVES, model_inputs
+from bert_span.pretraining.loss import OBJECTIVES, pretraining_inputs
 from bert_span.pretraining.model import PretrainingModel
 from bert_span.training.optimizer import is_decayed
 
@@ -36,7 +36,7 @@ def test_logits_equal_their_formulas_of_the_encoders_vectors_of_segment_0():
     "mlm": x[rows, batch["masked_positions"]],
     "sbo": np.concatenate(h0, axis=-1),
   }
-  logits = model(model_inputs(batch))
+  logits = model(pretraining_inputs(batch))
   for (name, key), head in zip(OBJECTIVES.items(), (mlm, sbo), strict=True):
     y = vectors[name]
     for layer in layers[name]:
@@ -58,7 +58,7 @@ def test_biases_and_layer_norms_are_spared_from_weight_decay():
 
 def test_heads_are_float32_under_mixed_precision():
   model = PretrainingModel(build_encoder(SIZES, dtype="mixed_bfloat16"))
-  logits = model(model_inputs(tiny_batch()))
+  logits = model(pretraining_inputs(tiny_batch()))
   assert {value.dtype for value in logits.values()} == {tf.float32}
   assert model.backbone.compute_dtype == "bfloat16"
   with pytest.raises(ValueError, match=r"PretrainingModel.*'mixed_bfloat16'"):
@@ -69,6 +69,6 @@ def test_a_copy_by_its_config_computes_the_same():
   model, batch = tiny_model(), tiny_batch()
   copy = PretrainingModel.from_config(model.get_config())
   copy.set_weights(model.get_weights())
-  logits, copied = (m(model_inputs(batch)) for m in (model, copy))
+  logits, copied = (m(pretraining_inputs(batch)) for m in (model, copy))
   for name, values in logits.items():
     np.testing.assert_array_equal(copied[name], values)

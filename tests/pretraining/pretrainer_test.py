@@ -14,7 +14,7 @@ from tiny_pretraining import (
 )
 from toy_trainer import assert_same, copy_stopped
 
-from bert_span.pretraining.loss import model_inputs, prediction_sums
+from bert_span.pretraining.loss import prediction_sums, pretraining_inputs
 from bert_span.pretraining.model import PretrainingModel
 from bert_span.pretraining.options import PretrainingOptions
 from bert_span.pretraining.pretrainer import make_evaluate, pretrain
@@ -64,7 +64,7 @@ def test_scores_are_means_over_targets_of_all_batches():
   batches = [tiny_batch(seed=1), tiny_batch(batch_size=2, seed=2)]
   evaluate = make_evaluate(model)
   scores = evaluate(batches)
-  sums = [prediction_sums(model(model_inputs(b)), b) for b in batches]
+  sums = [prediction_sums(model(pretraining_inputs(b)), b) for b in batches]
   totals = {key: sum(float(part[key]) for part in sums) for key in sums[0]}
   for name in ("mlm", "sbo"):
     targets = totals[f"{name}_targets"]

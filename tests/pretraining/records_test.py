@@ -85,9 +85,9 @@ def test_epochs_are_whole_and_shuffled_as_in_every_run_of_the_seed(
 
 
 def test_records_of_another_kind_are_refused(paths, tmp_path):
-  with pytest.raises(ValueError, match=r"--max_seq_length=12.* 13"):
+  with pytest.raises(ValueError, match=r"max_seq_length=12.* 13"):
     batches_of(paths, max_seq_length=13)
-  with pytest.raises(ValueError, match=r"--max_predictions=2.* 3"):
+  with pytest.raises(ValueError, match=r"max_predictions=2.* 3"):
     batches_of(paths, max_predictions=3)
   vocabulary = PRETRAINING_INPUT.vocabulary
   others = dataclasses.replace(PRETRAINING_INPUT, vocabulary=vocabulary[::-1])

@@ -76,7 +76,7 @@ def test_a_bad_json_line_is_named(tmp_path):
   for line in ("no json", '{"body": "x"}', "[1]", '{"text": 7}'):
     text = '{"text": "fine"}\n' + line + "\n"
     source = TextFile(write(tmp_path / "a.jsonl", text), text_field="text")
-    with pytest.raises(ValueError, match=r"a\.jsonl, line 2.*--text_field"):
+    with pytest.raises(ValueError, match=r"a\.jsonl, line 2.* text_field"):
       list(source.sentences())
 
 
@@ -101,7 +101,7 @@ def test_a_data_set_of_tfds_is_read_shard_by_shard(tmp_path):
   assert list(shards[0].sentences(1)) == first[2:]
   for change, message in (
     ({"split": "dev"}, "no split 'dev'"),
-    ({"dataset": "no_such_text"}, r"'no_such_text'.*--dataset"),
+    ({"dataset": "no_such_text"}, r"dataset='no_such_text'.* data_dir"),
     ({"text_field": "body"}, "no feature 'body'"),
   ):
     with pytest.raises(ValueError, match=message):

@@ -133,7 +133,7 @@ def test_a_student_learns_what_its_teacher_says_also_if_it_was_stopped(
 
 def test_a_teacher_of_other_tokens_or_windows_is_refused():
   for change, message in (
-    ({"kind": BioExtractor}, "head .*: bio, not span"),
+    ({"kind": BioExtractor}, "`head`: bio, not span"),
     ({"do_lower_case": False}, "case"),
     ({"window_options": WindowOptions(24, 8, 8)}, "window options"),
   ):

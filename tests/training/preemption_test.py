@@ -168,7 +168,7 @@ def test_run_squad_terminated_killed_and_finished_is_as_never_stopped(
   message = refusal("bert_span.run_squad", *second)
   program.send_signal_when(lambda: True, signal.SIGKILL)
   assert program.finish().returncode == -signal.SIGKILL
-  assert f"--output_dir={stopped} is in use" in message
+  assert f"output_dir={stopped} is in use" in message
   assert "--seed=2" not in (stopped / "run.flags").read_text()
   again = run_squad(squad_folder, stopped, *flags)
   assert again.returncode == 0, again.stderr

@@ -77,7 +77,7 @@ def test_every_evaluation_is_kept_shown_and_written(tmp_path, capsys):
     other.train(dataset_fn)
   shutil.rmtree(folder / "model")
   again, *_ = _selecting_trainer(folder, _SCORES)
-  with pytest.raises(ValueError, match=r"gone from .*--output_dir"):
+  with pytest.raises(ValueError, match=r"gone from .* output_dir"):
     again.train(dataset_fn)
 
 

@@ -1,8 +1,8 @@
-"""What the decoders of all heads share: the layer, and the texts of spans.
+"""The base layer of the decoders, and the texts of spans.
 
 tf.strings.substr would copy the context for each span and count characters from
 its beginning: a book of a million characters has 100,000 candidates. So
-contexts are decoded once, and a span costs only its own length.
+contexts are decoded once, and the cost of a span is its length.
 """
 
 import dataclasses
@@ -10,11 +10,11 @@ import dataclasses
 import keras
 import tensorflow as tf
 
-# The logit of a position that the encoder was not run on: far below any other
-# and finite, as the decoders demand.
+# The logit of a position that the encoder did not read: far below all others,
+# and finite, as the decoders require.
 NO_LOGIT = -1e9
 _ROWS = [None, None]  # [windows, seq_length]
-# The columns of windows that `AnswerDecoder.read` takes.
+# The columns of windows that a decoder's `read` takes.
 WINDOW_SPECS = {
   "example_index": tf.TensorSpec([None], tf.int32),
   "context_start": tf.TensorSpec([None], tf.int32),
@@ -24,14 +24,14 @@ WINDOW_SPECS = {
   "token_char_ends": tf.TensorSpec(_ROWS, tf.int32),
   "is_max_context": tf.TensorSpec(_ROWS, tf.bool),
 }
-# null_odds of a question without any possible span: no threshold gives it an
-# answer. Finite, so that it sorts and fits JSON, and far above any difference
-# of logits. As run_squad's "large and positive" score_null.
+# null_odds of a question without any possible span, so that no threshold gives
+# it an answer. It is far above any difference of logits, and finite, so that it
+# sorts and fits JSON. As run_squad: score_null, "large and positive".
 NO_SPAN_NULL_ODDS = 1e6
 
 
 class AnswerDecoder(keras.layers.Layer):
-  """A layer that is made of options alone, with methods `read`, `answers`."""
+  """Base of decoders: configured by options; `read` and then `answers`."""
 
   options_type: type  # dataclass
 
@@ -48,13 +48,13 @@ class AnswerDecoder(keras.layers.Layer):
     return cls(**{**config, "options": cls.options_type(**config["options"])})
 
   def finite(self, logits, name):
-    """The logits as float32; an InvalidArgumentError if one is not finite."""
+    """Casts logits to float32; InvalidArgumentError if one is not finite."""
     message = f"{type(self).__name__}: {name} must be finite"
     return tf.debugging.check_numerics(tf.cast(logits, tf.float32), message)
 
 
 def span_texts(characters, example_index, char_start, char_end):
-  """The text context[char_start:char_end] of each span: string [spans].
+  """Returns context[char_start:char_end] of each span: string [spans].
 
   `characters` are the contexts' code points, ragged int32 [examples,
   (characters)]; the columns are int32 [spans].
@@ -67,7 +67,7 @@ def span_texts(characters, example_index, char_start, char_end):
 
 
 def table_texts(characters, char_start, char_end):
-  """`span_texts` of a table of spans: string [examples, spans]."""
+  """Returns `span_texts` of a table of spans: string [examples, spans]."""
   shape = tf.shape(char_start)
   example_index = tf.repeat(tf.range(shape[0]), shape[1])
   starts, ends = (tf.reshape(x, [-1]) for x in (char_start, char_end))
@@ -75,7 +75,7 @@ def table_texts(characters, char_start, char_end):
 
 
 def first_of_each_text(characters, example_index, char_start, char_end):
-  """Rows of the `span_texts` that are new in their example, in order: int32."""
+  """Returns the first row of each text in an example, ascending: int32."""
   texts = span_texts(characters, example_index, char_start, char_end)
   # Digits and a blank before the text keep the examples apart.
   keys = tf.strings.join([tf.strings.as_string(example_index), texts], " ")
@@ -85,7 +85,7 @@ def first_of_each_text(characters, example_index, char_start, char_end):
 
 
 def ranks(example_index, examples):
-  """Ranks of rows within their example, and rows of each example: int32.
+  """Returns the rank of each row in its example, and rows per example: int32.
 
   `example_index` is int32 [rows], ascending.
   """

@@ -33,14 +33,14 @@ from bert_span.modeling.tags import NUM_TAGS, B, I, O
 # States of a labelling: before its first span, B, I, and O after a span.
 _STATE_TAGS = (O, B, I, O)
 _AFTER = 3
-# What may follow: row by column.
+# Row: a state. Column: whether that state may follow.
 _MAY_FOLLOW = (
   (True, True, False, False),  # before: before or B
   (False, True, True, True),  # B: B, I or after
   (False, True, True, True),  # I
   (False, True, False, True),  # after: B or after
 )
-# In the place of log 0: far below all sums of logits, and finite.
+# Used for log 0: far below all sums of logits, and finite.
 _NEVER = -1e18
 
 
@@ -49,15 +49,15 @@ class BioDecoder(AnswerDecoder):
   """Chooses answers of any number of spans from B/I/O logits.
 
   Every token of a passage is read in its max-context window, the passage is
-  labelled as one sequence, and every run "B I I .." is a span. It has
+  labelled as one sequence, and every run "B I I .." is a span. A span has
 
-      score        the geometric mean of its tags' probabilities, which does
-                   not fall with its length: the unit of the threshold
-      probability  the product of its tags' probabilities and of the probability
-                   that the next token is not I: that of this very span
+      score        the geometric mean of its tags' probabilities, in the unit of
+                   the threshold; it does not depend on the span's length
+      probability  the probability of exactly this span: the product of its
+                   tags' probabilities and that the next token is not I
 
-  Spans below the threshold are dropped, and of spans of equal text all but
-  the one with the best score. The others keep the order of position.
+  Spans below the threshold are dropped. Among spans of equal text, the one with
+  the best score is kept. Spans are in the order of position.
 
   With version_2_with_negative a question has no answer if
 
@@ -65,15 +65,15 @@ class BioDecoder(AnswerDecoder):
                 > null_score_diff_threshold,
 
   or if no span reaches the threshold. Without it every question with a token
-  in its passage is answered: by the best labelling with a span where the
-  labelling has none, and by the span with the best score at least. Calls are
-  those of a `SpanDecoder`.
+  in its passage is answered: if the labelling has no span, by the best
+  labelling with one; and at least by the span with the best score. The layer
+  is called as a `SpanDecoder` is.
   """
 
   options_type = BioDecoderOptions
 
   def call(self, contexts, windows, tag_logits):
-    """Answers of a batch of examples.
+    """Returns the answers of a batch of examples.
 
     Args:
       contexts, windows: see `SpanDecoder.call`; context_start and
@@ -94,15 +94,15 @@ class BioDecoder(AnswerDecoder):
     return self.answers(contexts, self.read(windows, tag_logits))
 
   def read(self, windows, tag_logits):
-    """Reduces some windows to what `answers` needs, see `SpanDecoder.read`."""
+    """Reduces some windows to tables for `answers`, see `SpanDecoder.read`."""
     tag_logits = self.finite(tag_logits, "tag_logits")
     return {"tokens": read_tokens(windows, tag_logits)}
 
-  def answers(self, contexts, parts):
-    """The answers of a batch of examples, see `SpanDecoder.answers`."""
+  def answers(self, contexts, tables):
+    """Returns the answers of a batch of examples, see `SpanDecoder.answers`."""
     characters = tf.strings.unicode_decode(contexts, "UTF-8")
     num_examples = tf.size(contexts)
-    tokens = passage_tokens(parts["tokens"], num_examples)
+    tokens = passage_tokens(tables["tokens"], num_examples)
     tags, odds = best_span_path(tokens)
     null_odds = tf.where(tokens.num_tokens > 0, -odds, NO_SPAN_NULL_ODDS)
     if self.options.decoding == "greedy":
@@ -111,17 +111,17 @@ class BioDecoder(AnswerDecoder):
       has_span = tf.reduce_any(greedy != O, axis=1, keepdims=True)
       tags = tf.where(has_span, greedy, tags)
     log_p = tf.nn.log_softmax(tokens.tag_logits)
-    spans = _spans(tokens, tags, log_p)
+    spans = _labelled_spans(tokens, tags, log_p)
     is_kept = spans["score"] >= self.options.threshold
     example = spans["example_index"]
     if self.options.version_2_with_negative:
       is_answered = null_odds <= self.options.null_score_diff_threshold
       is_kept &= tf.gather(is_answered, example)
-    else:  # The best span is an answer, however low its score.
+    else:  # The best span is an answer whatever its score.
       best = tf.math.unsorted_segment_max(spans["score"], example, num_examples)
       is_kept |= spans["score"] == tf.gather(best, example)
     spans = {name: tf.boolean_mask(x, is_kept) for name, x in spans.items()}
-    columns = _columns(spans, characters, num_examples)
+    columns = _span_columns(spans, characters, num_examples)
     is_answerable = columns["span_count"] > 0
     log_p_o = tf.where(tokens.is_token, log_p[:, :, O], 0.0)
     p_all_o = tf.exp(tf.reduce_sum(log_p_o, axis=1))
@@ -131,7 +131,7 @@ class BioDecoder(AnswerDecoder):
 
 
 class PassageTokens(NamedTuple):
-  """The tokens of passages, with one column of padding or more."""
+  """The tokens of passages, with at least one column of padding."""
 
   tag_logits: tf.Tensor  # float64 [examples, tokens, 3]: B, I, O; padding 0
   char_starts: tf.Tensor  # int32 [examples, tokens], characters
@@ -140,12 +140,12 @@ class PassageTokens(NamedTuple):
 
   @property
   def is_token(self):
-    """False for padding: bool [examples, tokens]."""
+    """Bool [examples, tokens], False for padding."""
     return tf.sequence_mask(self.num_tokens, tf.shape(self.char_starts)[1])
 
 
 def read_tokens(windows, tag_logits):
-  """The tokens whose max-context window is one of these, as columns [tokens].
+  """Returns columns [tokens] of the tokens with max context in these windows.
 
   "token" is the position in the passage; tag_logits become float64 [tokens, 3].
   """
@@ -163,7 +163,7 @@ def read_tokens(windows, tag_logits):
 
 
 def passage_tokens(tokens, num_examples):
-  """The `PassageTokens` of all `read_tokens` of a batch of examples."""
+  """Makes `PassageTokens` of a batch's columns of `read_tokens`."""
   _, num_tokens = ranks(tokens["example_index"], num_examples)
   columns = tf.reduce_max(tf.concat([[0], num_tokens], 0)) + 1
   shape = tf.stack([num_examples, columns])
@@ -178,7 +178,7 @@ def passage_tokens(tokens, num_examples):
 
 
 def best_span_path(tokens):
-  """The most probable labelling with a span, by Viterbi's algorithm.
+  """Returns the most probable labelling with a span, by Viterbi's algorithm.
 
   The states distinguish labellings with a span from the one without:
 
@@ -187,9 +187,9 @@ def best_span_path(tokens):
   where e_t is log p(tag of s) - log p(O), a difference of logits, so that the
   labelling without a span scores 0.
 
-  Returns the tags, int32 [examples, tokens], and the log of the labelling's
-  probability less that of all O, float64 [examples], in nats. Where there is no
-  token, the tags are O and the odds far below all others.
+  Returns the tags, int32 [examples, tokens], and log P(labelling) - log P(all
+  O), float64 [examples], in nats. Without a token, the tags are O and these
+  odds are far below all others.
   """
   logits = tf.transpose(tokens.tag_logits, [1, 0, 2])  # [tokens, examples, 3]
   above_o = logits[:, :, :O] - logits[:, :, O:]  # of B and I
@@ -212,23 +212,23 @@ def best_span_path(tokens):
   first = tf.tile(first, [num_examples, 1])
   start = first, tf.zeros_like(first, tf.int32)
   scores, came_from = tf.scan(forward, emissions, start)
-  # The last column is padding: a labelling with a span ends after its span.
+  # The last column is padding, so a labelling with a span ends in _AFTER.
   last = tf.fill([num_examples], _AFTER)
-  states = tf.scan(backward, came_from, last, reverse=True)  # the previous ones
+  states = tf.scan(backward, came_from, last, reverse=True)  # before each token
   states = tf.concat([states[1:], last[tf.newaxis]], 0)  # [tokens, examples]
   tags = tf.transpose(tf.gather(tf.constant(_STATE_TAGS), states))
   return tf.where(tokens.is_token, tags, O), scores[-1, :, _AFTER]
 
 
-def _spans(tokens, tags, log_p):
-  """Every span of a labelling as columns [spans], by example and position."""
+def _labelled_spans(tokens, tags, log_p):
+  """Returns columns [spans] of a labelling's spans, by example and position."""
   is_inside = tags != O
   is_i = tags == I
   before = tf.pad(is_inside, [[0, 0], [1, 0]])[:, :-1]
   next_is_i = tf.pad(is_i, [[0, 0], [0, 1]])[:, 1:]
-  # As the evaluator of MultiSpanQA: an I after an O begins a span too.
+  # As MultiSpanQA's evaluator: an I after an O begins a span, too.
   start = tf.where(is_inside & ~(is_i & before))  # [spans, 2]
-  last = tf.where(is_inside & ~next_is_i)  # row by row, so the same spans
+  last = tf.where(is_inside & ~next_is_i)  # in the order of `start`
   log_p_tag = tf.gather(log_p, tags, batch_dims=2)  # [examples, tokens]
   sums = tf.cumsum(log_p_tag, axis=1)
   log_p_span = (
@@ -248,8 +248,8 @@ def _spans(tokens, tags, log_p):
   }
 
 
-def _columns(spans, characters, num_examples):
-  """The columns of `BioDecoder.call` about the best span of each text."""
+def _span_columns(spans, characters, num_examples):
+  """Returns columns of `BioDecoder.call`, with the best span of each text."""
   order = tf.argsort(spans["score"], direction="DESCENDING", stable=True)
   names = ("example_index", "char_start", "char_end")
   sorted_spans = (tf.gather(spans[name], order) for name in names)

@@ -1,8 +1,8 @@
 """The probability of a span among all spans of all windows and "no answer".
 
-run_squad's probability is a softmax over the n-best list: a list of one entry
-makes any answer certain, and lists of two passages cannot be compared. Here
-every possible span counts, and so does "no answer":
+run_squad's probability is a softmax over the n-best list. A list of one entry
+makes any answer certain, and lists of two passages cannot be compared. Here all
+possible spans and "no answer" count:
 
     P(span) = exp((start_logit + end_logit) / T) / Z
     P(no answer) = exp(null_logit / T) / Z
@@ -11,17 +11,17 @@ every possible span counts, and so does "no answer":
         + sum over windows, starts i, ends j of exp((start_i + end_j) / T)
 
 where i is a context token with its maximal context in the window, so that no
-span counts twice, and i <= j < i + max_answer_length. null_logit is [CLS]'s
-start + end logit in the window where it is lowest, less
-null_score_diff_threshold if that decides on "no answer": so the answer given is
-the most probable one.
+span counts twice, and i <= j < i + max_answer_length. null_logit is the lowest
+start + end logit of [CLS] among the windows. If null_score_diff_threshold
+decides on "no answer", it is subtracted, so that the returned answer is the
+most probable one.
 
 Spans compete in Z although several may be right ("May", "the first of May"), so
-that P of the answer is too low. `shift_answer` mends that.
+that P(answer) is too low. `shift_answer` corrects that.
 
-Each start is added to its own max_answer_length ends, 30 numbers a token.
-Differences of cumulative sums would be fewer, but cancel: of logits 40 apart,
-e^-40 in a sum of size 1 is below float64's precision.
+Each start is added to max_answer_length ends, 30 sums a token. Differences of
+cumulative sums would be fewer, but cancel: for logits 40 apart, e^-40 in a sum
+of size 1 is below float64's precision.
 """
 
 import math
@@ -30,17 +30,17 @@ import tensorflow as tf
 
 from bert_span.answers.decoding.n_best import span_positions
 
-# log of 0: finite in float32, so that sums and differences of it are.
+# Used for log 0: finite in float32, as are its sums and differences.
 _LOG_ZERO = -1e30
 
 
 def span_log_sums(windows, start_logits, end_logits, temperature, max_length):
-  """Log of the sum over the spans that begin in each window, in nats.
+  """Returns log sum over a window's spans, in nats, float64 [windows].
 
-  Logits are float32 [windows, seq_length]; the result is float64 [windows].
-  Spans have max_length WordPieces at most.
+  Logits are float32 [windows, seq_length]. A span starts with a max-context
+  token and has at most max_length WordPieces.
   """
-  # Not tf.cast, which would round a Python number to float32 first.
+  # tf.cast would round a Python number to float32 first.
   temperature = tf.convert_to_tensor(temperature, tf.float64)
   may_start, may_end = span_positions(windows)
   starts = tf.cast(start_logits, tf.float64) / temperature
@@ -57,7 +57,7 @@ def span_log_sums(windows, start_logits, end_logits, temperature, max_length):
 
 
 def log_partition(log_sums, example_index, null):
-  """Log Z of each example, in nats, from the `span_log_sums` of its windows.
+  """Returns log Z of each example, in nats, from its windows' `span_log_sums`.
 
   `null` is null_logit / T, float [examples]; 0 for an example without a window.
   """
@@ -72,12 +72,12 @@ def log_partition(log_sums, example_index, null):
 
 
 def shift_log_odds(probability, shift):
-  """Probabilities p with log(p / (1 - p)) higher by `shift`, of any array."""
+  """Adds `shift` to the log-odds log(p / (1 - p)) of an array of p."""
   return probability / (probability + (1 - probability) * math.exp(-shift))
 
 
 def shift_answer(probability, is_answer, shift):
-  """Raises the log-odds of the answer; the others share the rest as before.
+  """Adds the shift to the answer's log-odds, and scales all other entries.
 
   With p of the answer, q of another entry and s the shift:
 

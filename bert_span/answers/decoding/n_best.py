@@ -1,4 +1,4 @@
-"""Start and end logits to candidates, and these to n-best lists of answers.
+"""Makes candidates of start and end logits, and n-best lists of candidates.
 
 A candidate is a pair of positions of one window, inclusive at both ends. The
 rules are run_squad's (write_predictions). An example with n_best_size = 2:
@@ -9,12 +9,12 @@ rules are run_squad's (write_predictions). An example with n_best_size = 2:
     end_logit      1      0     0      2      6     5      8
 
 The two best starts are positions 3 and 4, the two best ends 6 and 4. They are
-the best of the whole row: the end outside the passage takes one of the two
+the best of the whole row: end 6, outside the passage, takes one of the two
 places and is dropped afterwards. The candidates are (3, 4) with score 13 and
 (4, 4) with score 9.
 
-N-best lists are dense tables [examples, entries]; entries from `count` on are
-padding and hold zeros: the empty span [0, 0), logits and scores 0.
+N-best lists are dense tables [examples, entries]. Entries after the first
+`count` are padding with zeros: the empty span [0, 0), logits and scores 0.
 """
 
 from typing import NamedTuple
@@ -25,12 +25,12 @@ from bert_span.answers.decoding.answer_decoder import first_of_each_text, ranks
 
 
 def _score(columns):
-  """What orders spans: the sum of their start and end scores, float64."""
+  """Returns start + end score of each row, float64; spans are sorted by it."""
   return columns.start_score + columns.end_score
 
 
 def _logit_sum(columns):
-  """Start + end logit of each row, float64."""
+  """Returns start + end logit of each row, float64."""
   start = tf.cast(columns.start_logit, tf.float64)
   return start + tf.cast(columns.end_logit, tf.float64)
 
@@ -53,7 +53,7 @@ class Candidates(NamedTuple):
 class Entries(NamedTuple):
   """The n-best list of each example, best first, padded with zeros.
 
-  The columns are those of `Candidates`, [examples, entries].
+  Columns are as in `Candidates`, but [examples, entries].
   """
 
   char_start: tf.Tensor
@@ -69,14 +69,14 @@ class Entries(NamedTuple):
 
   @property
   def is_entry(self):
-    """False for padding: bool [examples, entries]."""
+    """Bool [examples, entries], False for padding."""
     return tf.sequence_mask(self.count, tf.shape(self.char_start)[1])
 
 
 class NullEntry(NamedTuple):
-  """The [CLS] of each example or window: how well "no answer" fits."""
+  """Logits and scores of "no answer" ([CLS]) of each example or window."""
 
-  start_logit: tf.Tensor  # float32 [examples]; 0 where there is no window
+  start_logit: tf.Tensor  # float32 [examples]; 0 without a window
   end_logit: tf.Tensor
   start_score: tf.Tensor  # float64 [examples]
   end_score: tf.Tensor
@@ -86,32 +86,32 @@ class NullEntry(NamedTuple):
 
 
 def position_scores(logits, input_mask, span_score):
-  """What each position adds to the score of a span that starts (ends) there.
+  """Returns what each start (or end) adds to a span's score, float64.
 
-  float64, because run_squad adds Python floats, where sums of float32 can tie.
+  run_squad adds Python floats, too: sums of float32 can tie.
   """
   scores = tf.cast(logits, tf.float64)  # [windows, seq_length]
   if span_score == "logit_sum":
     return scores
-  # Half the probability among the window's real tokens.
+  # Half of the softmax over the window's tokens without padding.
   scores = tf.where(tf.cast(input_mask, tf.bool), scores, tf.float64.min)
   return tf.nn.softmax(scores, axis=-1) / 2
 
 
 def span_positions(windows):
-  """Where a span may start and where it may end: bool [windows, seq_length]."""
+  """Returns where spans may start, and may end: bool [windows, seq_length]."""
   # Context tokens have at least one character; all others have [-1, -1).
   in_context = windows["token_char_ends"] > windows["token_char_starts"]
-  # As run_squad: only the start must be max-context, the end need not be.
+  # As run_squad: the start must have its maximal context here, not the end.
   return tf.logical_and(in_context, windows["is_max_context"]), in_context
 
 
 def span_candidates(
   windows, start_logits, end_logits, start_scores, end_scores, options
 ):
-  """Every candidate of every window, in the order (window, start, end rank).
+  """Returns the `Candidates` of all windows, by (window, start, end rank).
 
-  Logits and scores, of `position_scores`, are [windows, seq_length].
+  Logits and `position_scores` are [windows, seq_length].
 
   Source: google-research/bert, run_squad.py, write_predictions.
   """
@@ -124,7 +124,7 @@ def span_candidates(
   may_end = tf.gather(in_context, ends, batch_dims=1)
   # WordPieces of each pair, [windows, places of starts, places of ends].
   length = ends[:, tf.newaxis] - starts[:, :, tf.newaxis] + 1
-  # tf.where lists row by row: the wanted order.
+  # tf.where lists row by row, which is the order of candidates.
   pair = tf.where(
     may_start[:, :, tf.newaxis]
     & may_end[:, tf.newaxis]
@@ -146,28 +146,28 @@ def span_candidates(
   )
 
 
-def null_entry(example_index, of_windows, examples):
-  """The NullEntry of each example: that of its window with the lowest score.
+def null_entry(example_index, window_nulls, examples):
+  """Returns the `NullEntry` of each example's window with the lowest score.
 
-  A question is unanswerable only if every window says so: hence the minimum.
-  Of equal windows the first counts, as in run_squad.
+  The minimum is used because a question is unanswerable only if it is so in
+  every window. Among equal windows the first counts, as in run_squad.
   """
-  scores, windows = of_windows.score, tf.size(example_index)
+  scores, windows = window_nulls.score, tf.size(example_index)
   lowest = tf.math.unsorted_segment_min(scores, example_index, examples)
   is_lowest = tf.equal(scores, tf.gather(lowest, example_index))
   window = tf.math.unsorted_segment_min(
     tf.where(is_lowest, tf.range(windows), windows), example_index, examples
   )  # [examples]; a huge number where there is no window
   window = tf.minimum(window, windows)
-  return NullEntry(*(tf.gather(_with_zero(x), window) for x in of_windows))
+  return NullEntry(*(tf.gather(_with_zero(x), window) for x in window_nulls))
 
 
 def distinct_entries(candidates, characters, examples, n_best_size):
-  """The best n_best_size candidates of each example that differ in text.
+  """Returns the best n_best_size candidates with distinct texts, as `Entries`.
 
   Texts are compared among the best 2 * n_best_size candidates of each example,
-  then twice as deep, until every list is full or has all its candidates. The
-  `Entries` have no null entries.
+  then among twice as many, until each list is full or has all candidates. No
+  null entry is among them.
   """
   # By example, then by score. tf.argsort is stable in both directions: equal
   # scores keep their order.
@@ -178,14 +178,14 @@ def distinct_entries(candidates, characters, examples, n_best_size):
   rank, available = ranks(candidates.example_index, examples)
 
   def distinct(depth):
-    """Rows of the candidates down to this rank whose text is new."""
+    """Returns the rows with a new text among candidates above this rank."""
     row = tf.where(rank < depth)[:, 0]
     columns = (tf.gather(column, row) for column in candidates[1:4])
     return tf.gather(row, first_of_each_text(characters, *columns))
 
   def is_short(depth, kept):
-    _, found = ranks(tf.gather(candidates.example_index, kept), examples)
-    return tf.reduce_any((found < n_best_size) & (available > depth))
+    _, num_texts = ranks(tf.gather(candidates.example_index, kept), examples)
+    return tf.reduce_any((num_texts < n_best_size) & (available > depth))
 
   depth = tf.constant(2 * n_best_size)
   _, kept = tf.while_loop(
@@ -194,9 +194,9 @@ def distinct_entries(candidates, characters, examples, n_best_size):
     [depth, distinct(depth)],
     shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
   )
-  # The kept candidates as a table; padding gathers the zero after the last.
+  # A table of the kept candidates; padding gathers the zero after the last.
   example_index = tf.gather(candidates.example_index, kept)
-  rank_kept, found = ranks(example_index, examples)
+  rank_kept, num_texts = ranks(example_index, examples)
   in_table = rank_kept < n_best_size
   row = tf.tensor_scatter_nd_update(
     tf.fill([examples, n_best_size], tf.size(candidates.example_index)),
@@ -205,22 +205,22 @@ def distinct_entries(candidates, characters, examples, n_best_size):
   )
   return Entries(
     *(tf.gather(_with_zero(column), row) for column in candidates[2:]),
-    count=tf.minimum(found, n_best_size),
+    count=tf.minimum(num_texts, n_best_size),
   )
 
 
 def with_null_entry(entries, null):
   """Adds the `NullEntry` to `Entries`: [examples, n] to [examples, n + 1].
 
-  As run_squad: the null entry comes after spans of equal score. Among the first
-  n entries it replaces the last one, else it is appended as number n + 1.
+  As run_squad: the null entry comes after spans of equal score. If it is among
+  the first n entries, the last span is dropped, else it is entry n + 1.
   """
   n = tf.shape(entries.char_start)[1]
   is_ahead = entries.is_entry & (entries.score >= null.score[:, tf.newaxis])
   place = tf.reduce_sum(tf.cast(is_ahead, tf.int32), axis=1)  # [examples]
   column = tf.range(n + 1)[tf.newaxis, :]
-  # The null entry is appended as column n. Columns before its place stay, the
-  # later ones move by one.
+  # The null entry is appended as column n, then moved to its place. The columns
+  # after that place move by one.
   source = tf.where(column < place[:, tf.newaxis], column, column - 1)
   source = tf.where(column == place[:, tf.newaxis], n, source)
   count = tf.where(place < n, tf.minimum(entries.count + 1, n), n + 1)
@@ -234,5 +234,5 @@ def with_null_entry(entries, null):
 
 
 def _with_zero(values):
-  """[rows] to [rows + 1]: a zero that padding can gather."""
+  """Appends a zero, which padding gathers: [rows] to [rows + 1]."""
   return tf.concat([values, tf.zeros([1], values.dtype)], axis=0)

@@ -1,4 +1,4 @@
-"""Start and end logits of a batch of questions to their answers."""
+"""Makes answers of a batch of questions' start and end logits."""
 
 import keras
 import tensorflow as tf
@@ -22,19 +22,19 @@ class SpanDecoder(AnswerDecoder):
   """Chooses answers from start and end logits, as run_squad does.
 
   The candidates of all windows of a question (n_best.py) are sorted by score,
-  equal texts after the first are dropped, and n_best_size stay. With
+  equal texts after the first are dropped, and n_best_size are kept. With
   version_2_with_negative, "no answer" joins that list with the lowest [CLS]
   score of the question's windows, and is the answer if
 
       null_odds = null score - best span's score > null_score_diff_threshold.
 
-  Where run_squad fails or answers "empty", this gives "": a question without
-  any possible span has the single n-best entry "" with probability 1.0 and
-  null_odds 1e6 (NO_SPAN_NULL_ODDS), whatever the threshold. Its score is the
-  null score with version_2_with_negative and a window, else 0.0.
+  If no span is possible, run_squad fails or answers "empty". This layer answers
+  "", whatever the threshold: the single n-best entry is "" with probability 1.0
+  and null_odds 1e6 (NO_SPAN_NULL_ODDS). Its score is the null score with
+  version_2_with_negative and a window, else 0.0.
 
-  All windows of a question must come in the same call, in their order. Logits
-  that are not finite are an InvalidArgumentError.
+  A call must have all windows of a question, in their order. Logits that are
+  not finite raise an InvalidArgumentError.
 
   Example:
   ```python
@@ -49,11 +49,11 @@ class SpanDecoder(AnswerDecoder):
   options_type = DecoderOptions
 
   def call(self, contexts, windows, start_logits, end_logits):
-    """Answers and n-best lists of a batch of examples.
+    """Returns answers and n-best lists of a batch of examples.
 
     Args:
       contexts: string [examples], valid UTF-8.
-      windows: dict of text/windows.py; used are example_index int32 [windows],
+      windows: dict of `SlidingWindows`, with example_index int32 [windows],
         input_mask, token_char_starts, token_char_ends int32 and is_max_context
         bool [windows, seq_length].
       start_logits, end_logits: float32 [windows, seq_length].
@@ -63,8 +63,8 @@ class SpanDecoder(AnswerDecoder):
         answer: string, context[char_start:char_end]; "" for no answer.
         char_start, char_end: int32, characters, half-open; 0, 0 for no answer.
         score: float64, logit sum or mean probability of the answer.
-        probability: float64. With a temperature: see joint_probability.py.
-          Without one: the softmax over the scores of the n-best list, or the
+        probability: float64. With a temperature, see joint_probability.py.
+          Without one, the softmax over the scores of the n-best list, or the
           score if it is a mean probability.
         null_odds: float64, null score - best span's score.
         is_answerable: bool, whether the answer is a span.
@@ -79,10 +79,10 @@ class SpanDecoder(AnswerDecoder):
     return self.answers(contexts, self.read(windows, start_logits, end_logits))
 
   def read(self, windows, start_logits, end_logits):
-    """Reduces some windows of a batch to what `answers` needs.
+    """Reduces some windows of a batch to tables for `answers`.
 
-    Returns a dict of parts, each a dict of columns of equal length, among them
-    "window", the row of the window that each row was made from.
+    Returns a dict of tables. A table is a dict of columns of equal length. Its
+    column "window" is the window that each row was made from.
     """
     candidates, null, log_sums = read_windows(
       windows,
@@ -90,31 +90,31 @@ class SpanDecoder(AnswerDecoder):
       self.finite(end_logits, "end_logits"),
       self.options,
     )
-    of_windows = {
+    window_table = {
       "window": tf.range(tf.size(windows["example_index"])),
       "example_index": windows["example_index"],
       **null._asdict(),
     }
     if log_sums is not None:
-      of_windows["log_sum"] = log_sums
-    return {"candidates": candidates._asdict(), "windows": of_windows}
+      window_table["log_sum"] = log_sums
+    return {"candidates": candidates._asdict(), "windows": window_table}
 
-  def answers(self, contexts, parts):
-    """The answers of a batch of examples, see `call`.
+  def answers(self, contexts, tables):
+    """Returns the answers of a batch of examples, see `call`.
 
-    `parts` is what `read` returned for all of their windows, in order.
+    `tables` is what `read` returned for all of their windows, in order.
     """
     characters = tf.strings.unicode_decode(contexts, "UTF-8")
     num_examples = tf.size(contexts)
-    candidates = n_best.Candidates(**parts["candidates"])
+    candidates = n_best.Candidates(**tables["candidates"])
     spans = n_best.distinct_entries(
       candidates, characters, num_examples, self.options.n_best_size
     )
-    of_windows = parts["windows"]
-    example_index = of_windows["example_index"]
-    null = n_best.NullEntry(*map(of_windows.get, n_best.NullEntry._fields))
+    windows = tables["windows"]
+    example_index = windows["example_index"]
+    null = n_best.NullEntry(*map(windows.get, n_best.NullEntry._fields))
     null = n_best.null_entry(example_index, null, num_examples)
-    log_sums = of_windows.get("log_sum")
+    log_sums = windows.get("log_sum")
     columns = answer_columns(spans, null, example_index, log_sums, self.options)
     columns["answer"] = table_texts(
       characters,
@@ -130,7 +130,8 @@ class SpanDecoder(AnswerDecoder):
 def read_windows(windows, start_logits, end_logits, options, temperature=None):
   """Returns each window's candidates, null entry and log-sum of spans.
 
-  Without a temperature, by default that of the options, there are no sums.
+  The temperature is by default that of the options. Without one, there are no
+  sums.
   """
   scores = (
     n_best.position_scores(logits, windows["input_mask"], options.span_score)
@@ -138,7 +139,7 @@ def read_windows(windows, start_logits, end_logits, options, temperature=None):
   )
   columns = (start_logits, end_logits, *scores)
   candidates = n_best.span_candidates(windows, *columns, options)
-  # A sum over the slice [:, :1], as [:, 0] fails for a seq_length of zero.
+  # [:, 0] would fail for a seq_length of zero, so [:, :1] is summed.
   null = n_best.NullEntry(*(tf.reduce_sum(x[:, :1], axis=1) for x in columns))
   temperature = options.temperature if temperature is None else temperature
   if temperature is None:
@@ -160,7 +161,7 @@ def answer_columns(spans, null, example_index, log_sums, options):
     # An empty list's first row of padding becomes its entry "", logits 0.
     entries = spans._replace(count=tf.maximum(spans.count, 1))
   has_span = spans.count > 0
-  # As run_squad: subtracted one after the other.
+  # As run_squad: subtract one after the other, which rounds alike.
   null_odds = null.score - spans.start_score[:, 0] - spans.end_score[:, 0]
   null_odds = tf.where(has_span, null_odds, NO_SPAN_NULL_ODDS)
   is_answerable, null_score = has_span, tf.zeros_like(null.score)
@@ -212,7 +213,7 @@ def answer_columns(spans, null, example_index, log_sums, options):
 
 
 def _list_probability(scores, entries):
-  """The softmax over the scores of the n-best list, as in run_squad."""
+  """Returns the softmax over the scores of the n-best list, as in run_squad."""
   listed = tf.where(entries.is_entry, entries.score, tf.float64.min)
   highest = tf.reduce_max(listed, axis=1, keepdims=True)
   total = tf.reduce_sum(tf.exp(listed - highest), axis=1, keepdims=True)
@@ -222,7 +223,7 @@ def _list_probability(scores, entries):
 def _joint_probability(
   logit_sums, is_span, null, example_index, log_sums, options
 ):
-  """The share among all spans and "no answer", see joint_probability.py."""
+  """Returns exp(logit / T) / Z of each entry, see joint_probability.py."""
   null_logits = null.logit_sum - options.null_shift
   log_z = log_partition(
     log_sums, example_index, null_logits / options.temperature
