@@ -27,6 +27,7 @@ from bert_span.options.fields import options_from_json
 from bert_span.presets import hub, model_directory
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.encoder_weights import check_read_back
+from bert_span.presets.model_card import write_model_card
 from bert_span.presets.model_directory import check_folder_name
 from bert_span.presets.selection import SELECTION_FILE, write_selection
 from bert_span.presets.span_config import (
@@ -147,9 +148,10 @@ class PresetModel(StringModel):
     """Writes the model as one directory, on a local disk whole or not at all.
 
     It holds KerasHub's preset of the encoder, the head unless it is new, the
-    vocabulary, span_config.json and checksums.json. An old model is replaced;
-    other files in its directory stay. On a remote file system (gs://...) files
-    are replaced one by one, span_config.json last.
+    vocabulary, span_config.json, checksums.json, and a README.md for a hub,
+    unless a person wrote or edited one. An old model is replaced; other files
+    in its directory stay. On a remote file system (gs://...) files are replaced
+    one by one, span_config.json last.
 
     Args:
       directory: a local path or one of tf.io.gfile.
@@ -195,6 +197,7 @@ class PresetModel(StringModel):
       )
       model_directory.write_checksums(unfinished)
       write_selection(unfinished, selection)
+      write_model_card(unfinished, directory, self)
       write_span_config(unfinished, config)
 
   def save(self, filepath, overwrite=True, zipped=None, **kwargs):

@@ -8,6 +8,7 @@ import numpy as np
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import architecture_of
 from bert_span.presets import huggingface
+from bert_span.presets.model_card import is_written_here
 from bert_span.presets.span_config import MODEL_CARD, find_model_file
 from bert_span.storage.atomic_file import write_bytes
 from bert_span.storage.files import gfile, read_bytes
@@ -41,7 +42,7 @@ def convert(model, output_dir, to="bert_span", **options):
     extractor.save_to_preset(output_dir)
   card = find_model_file(model, MODEL_CARD)
   path = os.path.join(output_dir, MODEL_CARD)
-  if card and not gfile().exists(path):
+  if card and (not gfile().exists(path) or is_written_here(path)):
     write_bytes(path, read_bytes(card))
   options = {
     "window_options": extractor.window_options,

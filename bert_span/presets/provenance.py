@@ -4,6 +4,7 @@ import importlib.metadata
 import os
 
 import bert_span
+from bert_span.presets.model_card import is_written_here
 from bert_span.presets.span_config import MODEL_CARD, find_model_file
 from bert_span.storage.files import read_bytes, read_json
 
@@ -33,7 +34,7 @@ def training_run(model):
   run = {}
   for key, name in _TRAINING_FILES.items():
     paths = (find_model_file(folder, name) for folder in folders)
-    path = next(filter(None, paths), None)
+    path = next((p for p in paths if p and not is_written_here(p)), None)
     if path and name.endswith(".json"):
       run[key] = read_json(path)
     elif path:

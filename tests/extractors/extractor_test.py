@@ -101,8 +101,14 @@ def test_a_saved_model_is_complete_and_gives_the_same_answers(
   extractor.save_to_preset(f"{tmp_path}/model/")
   assert os.listdir(tmp_path) == ["model"]
   assert sorted(os.listdir(tmp_path / "model")) == [
-    *("assets", "checksums.json", "config.json", "metadata.json"),
-    *("model.weights.h5", "span_config.json", weights, "tokenizer.json"),
+    *("README.md", "assets", "checksums.json", "config.json"),
+    *(
+      "metadata.json",
+      "model.weights.h5",
+      "span_config.json",
+      weights,
+      "tokenizer.json",
+    ),
   ]
   config = json.loads((tmp_path / "model" / "span_config.json").read_text())
   assert config == {
