@@ -49,8 +49,6 @@ class Extractor(PresetModel):
       "_head": the name of its file.
     make_loss(options=None): the keras.losses.Loss of each output, of
       `FineTuningOptions`; its `call` returns losses [windows].
-    list_file(predictions): dict of the name to the text of the file with the
-      list of each prediction.
 
   Args:
     backbone: of `build_encoder`, or a backbone of KerasHub. Its pooler, which
@@ -75,8 +73,8 @@ class Extractor(PresetModel):
       fewer positions than a window; or the options are those of another head.
   """
 
-  # Its name in --head and span_config.json.
-  head_name: str
+  # Its name in --head and span_config.json; of a new head, if no class says.
+  head_name = "span"
   # The model's outputs: their shapes after [windows, seq_length].
   logits: ClassVar[dict[str, tuple[int, ...]]]
   logits_descriptions: ClassVar[dict[str, str]]  # a sentence about each
@@ -84,43 +82,6 @@ class Extractor(PresetModel):
   preprocessor_class: type[SpanPreprocessor]
   # A Keras layer of decoding options, with two methods, see `SpanDecoder`.
   decoder_class: type
-  # Names of `development_scores` that can select a model.
-  development_metrics: tuple[str, ...] = ()
-  # The task of transformers' class for such a model, "" without one.
-  transformers_task = ""
-  # Choices of --no_span, see `as_original_without_span`.
-  no_span_choices: tuple[str, ...] = ("no_answer",)
-  # Whether a temperature gives probabilities over all spans of a passage.
-  has_joint_probability = False
-
-  @staticmethod
-  def fingerprint(options):
-    """JSON values that labels and loss depend on; {} for the original's."""
-    return {}
-
-  @staticmethod
-  def num_entries(options):
-    """Entries in a list of answers; None if they depend on the batch."""
-    return None
-
-  @staticmethod
-  def make_observer(num_questions):
-    """None, or an object: add(`WindowLogits`), and files(), texts by name."""
-
-  @staticmethod
-  def file_scores(output_dir, examples):
-    """Scores beyond the official ones, of the files of a prediction."""
-    return {}
-
-  @staticmethod
-  def development_scores(examples, spans):
-    """As `file_scores`, shown during training, of texts by question id."""
-    return {}
-
-  @staticmethod
-  def no_answer_reason(prediction, options):
-    """Why a `Prediction` has no answer, in words."""
-    return f"null odds {prediction.answer.null_odds:.3f}"
 
   def __init__(
     self,
@@ -302,19 +263,21 @@ class Extractor(PresetModel):
     """
     return prediction_lib.answers(self.predictions, question, context)
 
-  def predictions(self, examples, batch_size=None):
+  def predictions(self, examples, batch_size=None, graph=None):
     """Answers many questions.
 
     Args:
       examples: sequence of `SquadExample`.
       batch_size: windows that the model reads at once at most; None takes the
         max_windows_per_step of `StepOptions`.
+      graph: an `AnswerGraph` of `make_graph`; None for the model's own.
 
     Yields:
       `Prediction`s, in the order of `examples`.
     """
+    graph = graph or self.graph
     for batch in example_batches(examples):
-      columns = self.graph.answer(*self._arguments(batch, batch_size))
+      columns = graph.answer(*self._arguments(batch, batch_size))
       yield from prediction_lib.predictions_of(self.columns, batch, columns)
 
   def window_logits(self, examples, batch_size=None):
@@ -392,10 +355,6 @@ class Extractor(PresetModel):
       object.__setattr__(self, "_graph", self.make_graph())
     return self._graph
 
-  def watch_windows(self, on_windows):
-    """Has `predictions` report the windows read, see `WindowSteps`."""
-    object.__setattr__(self, "_graph", self.make_graph(on_windows=on_windows))
-
   @functools.cached_property
   def _decoder(self):
     return WindowDecoder(type(self), self.decoder_options)
@@ -445,7 +404,7 @@ class Extractor(PresetModel):
 def extractor_class(name, source="--head or span_config.json"):
   """The class of the head of a name, as --head and span_config.json have it."""
   # Defines the classes of this package, which import this module.
-  from bert_span.extractors import bio_extractor  # noqa: F401
+  from bert_span.extractors import bio_extractor, span_extractor  # noqa: F401
 
   classes = extractor_classes()
   if name not in classes:
@@ -462,6 +421,6 @@ def extractor_classes():
   classes, waiting = {}, Extractor.__subclasses__()
   while waiting:
     kind = waiting.pop(0)
-    classes[kind.head_name] = kind
+    classes.setdefault(kind.head_name, kind)
     waiting += kind.__subclasses__()
   return classes

@@ -240,7 +240,7 @@ def save_huggingface(extractor, directory):
   if check:
     check(encoder_config(backbone))
   class_name = architecture_of(backbone).class_name
-  class_name = f"{class_name}For{extractor.transformers_task}"
+  class_name = f"{class_name}ForQuestionAnswering"
   extractor.check_trained()
   weights = {w.name: value for w, value in merged_weights(extractor.head)}
   head = {

@@ -72,7 +72,7 @@ def check_calibration(
 
   `kind` is the class of an extractor, and `options` those of its decoder.
   """
-  if not kind.has_joint_probability:
+  if not hasattr(options, "temperature"):
     raise ValueError(
       f"A model with a {kind.head_name} head is not calibrated. Only the "
       "probabilities of a span head have a temperature."

@@ -59,7 +59,6 @@ class InsideExtractor(BioExtractor):
     lambda use_bias=True: InsideLayer(name="inside_head")
   )
   make_loss = staticmethod(lambda options=None: InsideLoss())
-  make_observer = staticmethod(lambda num_questions: None)
 
 
 @pytest.mark.large
