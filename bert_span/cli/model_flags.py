@@ -171,11 +171,11 @@ def find_extractor_class(saved=None):
 
 def saved_config(*models):
   """Returns the dict of the first span_config.json of some models, or {}."""
-  from bert_span.presets.span_config import CONFIG_FILE, read_span_config
+  from bert_span.presets.span_config import TASK_FILE, read_span_config
 
   for model in filter(None, models):
     if config := read_span_config(model):
-      _check_decoder(config, os.path.join(model, CONFIG_FILE))
+      _check_decoder(config, os.path.join(model, TASK_FILE))
       return config
   return {}
 

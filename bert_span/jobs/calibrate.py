@@ -84,13 +84,15 @@ def _decoder_options(options):
   saved = span_config.read_span_config(model)
   if saved is None:
     raise ValueError(
-      f"--model={model} has no {span_config.CONFIG_FILE}. Save it by "
-      "SpanExtractor.save_to_preset."
+      f"--model={model} has no {span_config.TASK_FILE} of bert_span. Save it "
+      "by SpanExtractor.save_to_preset."
     )
   kind = extractor_class(saved["head"])
-  path = os.path.join(model, span_config.CONFIG_FILE)
+  path = os.path.join(model, span_config.TASK_FILE)
   decoder = options_from_json(
-    kind.decoder_class.options_type, saved["decoder"], f"{path}, decoder"
+    kind.decoder_class.options_type,
+    saved["decoder"],
+    f"{path}, decoder_options",
   )
   if version_2 is not None:
     decoder = dataclasses.replace(decoder, version_2_with_negative=version_2)
