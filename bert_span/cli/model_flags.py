@@ -170,7 +170,7 @@ def find_extractor_class(saved=None):
 
 
 def saved_config(*models):
-  """Returns the dict of the first span_config.json of some models, or {}."""
+  """Returns the dict of the first `read_span_config` of some models, or {}."""
   from bert_span.presets.span_config import TASK_FILE, read_span_config
 
   for model in filter(None, models):
@@ -181,7 +181,7 @@ def saved_config(*models):
 
 
 def _check_decoder(config, path):
-  """Refuses a span_config whose decoder options are not those of its head."""
+  """Refuses a model whose decoder options are not those of its head."""
   from bert_span.extractors.extractor import extractor_class
 
   kind = extractor_class(config["head"], path).decoder_class.options_type

@@ -33,11 +33,13 @@ class InferenceEncoder(tf.Module):
       RelativeScores(backbone) if architecture.has_distances else None
     )
     # Raw variables only: a tf.Module that holds Keras objects is exported
-    # without their values.
+    # without their values. No logit depends on the pooler.
+    pooler = backbone.pooled_dense.weights if architecture.has_pooler else ()
+    unused = {weight.path for weight in pooler}
     self._weights = {
       weight.path.removeprefix(embeddings): weight.value
       for weight in backbone.weights
-      if not weight.path.startswith("pooled_dense")
+      if weight.path not in unused
     }
     # What LoRA adds to a weight, as (scale, A, B).
     self._adapters = {

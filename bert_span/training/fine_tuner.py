@@ -145,7 +145,7 @@ def train_on(
   callbacks, strategy and saves_checkpoints see `Trainer`, for clears_fitted
   `Extractor.note_training`. Returns the steps made by this call.
   """
-  extractor.prepare_training()
+  extractor.follow_encoder()
   # What decides the batches and the loss; the trainer adds the rest.
   fingerprint = {
     **(fingerprint or {}),

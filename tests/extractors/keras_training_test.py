@@ -114,11 +114,11 @@ def test_callbacks_of_keras_work(tmp_path):
 _LOAD = """
 import sys, keras
 # Classes are registered when they are imported.
-from bert_span import BertAdamW, BioExtractor, SpanExtractor
+from bert_span import BertAdamW, BioExtractor, Extractor
 for path in sys.argv[1:]:
   load = keras.saving.load_model
   if not path.endswith(".keras"):
-    load = SpanExtractor.from_preset
+    load = Extractor.from_preset
   print(load(path).answer("Who built the mill?", {context!r}))
 """
 
