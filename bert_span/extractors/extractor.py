@@ -747,12 +747,13 @@ class Extractor(keras_hub.models.Task):
   def save(self, filepath, overwrite=True, zipped=None):
     """As keras.Model.save; writes a .keras file whole or not at all.
 
-    The file is read back before it replaces an old one. With zipped=False it is
-    a folder of that name. keras.saving.save_model gives an extractor no say: it
-    writes as for every other model.
+    The file is read back before it replaces an old one; with zipped=False it is
+    a folder. keras.saving.save_model does not ask the model: it writes into an
+    old file.
     """
     path = os.fspath(filepath)
-    if zipped is not False and not path.endswith(".keras"):
+    is_folder = zipped is False and not path.startswith("hf://")
+    if is_folder == path.endswith(".keras"):  # Keras uploads it, or refuses.
       check_folder_name(path)
       super().save(filepath, overwrite, zipped)
       return
@@ -763,7 +764,7 @@ class Extractor(keras_hub.models.Task):
     read = load_keras_content(content, objects).weights
     read = {weight.path: np.array(weight) for weight in read}
     check_read_back(merged_weights(self), read, path)
-    if zipped is False:
+    if is_folder:
       model_directory.write_keras_folder(path, content)
     else:
       write_bytes(path, content)
