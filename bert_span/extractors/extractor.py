@@ -26,6 +26,7 @@ from bert_span.extractors.precision import resolve_dtype
 from bert_span.extractors.question_batches import (
   BatchReader,
   checked_questions,
+  is_of_question_batches,
   question_batches,
 )
 from bert_span.keras_backend import check_not_forked
@@ -309,7 +310,7 @@ class Extractor(keras_hub.models.Task):
     """
     if self.preprocessor is None:
       return super().preprocess_samples(x, y, sample_weight)
-    if self._reader is not None:
+    if is_of_question_batches(x):
       data = self._reader.windows(x, y, sample_weight)
     else:
       data = checked_questions(
@@ -325,9 +326,6 @@ class Extractor(keras_hub.models.Task):
   @contextlib.contextmanager
   def _reading(self):
     """Makes a `BatchReader` the one of `preprocess_samples`."""
-    if self.preprocessor is None:
-      yield None
-      return
     before, reader = self._reader, BatchReader(self.preprocessor)
     self._reader = reader
     try:
@@ -639,8 +637,9 @@ class Extractor(keras_hub.models.Task):
 
     Returns:
       An extractor of the class for the head that was saved, which is this one
-      or a subclass. An encoder without such a head gets a new one, which
-      `answer` refuses until it was trained.
+      or a subclass. An encoder without such a head gets a new one, with
+      `Extractor` that of a `SpanExtractor`; `answer` refuses it until it was
+      trained.
 
     Raises:
       ValueError: there is no such model, it is damaged or has another head, or
@@ -682,7 +681,7 @@ class Extractor(keras_hub.models.Task):
       # The original's head, if no class says which.
       return cls if hasattr(cls, "head_name") else extractor_class("span")
     kind = extractor_class(config["head"], f"{preset}, {TASK_FILE}")
-    if issubclass(cls, kind):
+    if getattr(cls, "head_name", None) == kind.head_name:
       return cls
     if not issubclass(kind, cls):
       raise ValueError(

@@ -76,6 +76,11 @@ def question_batches(
   return dataset.enumerate().map(add_place)
 
 
+def is_of_question_batches(x):
+  """Returns whether x is of a batch of `question_batches`."""
+  return isinstance(x, dict) and _PLACE in x
+
+
 def _checked_dataset(preprocessor, dataset, has_labels):
   spec = dataset.element_spec
   if isinstance(spec, tuple) and not 1 <= len(spec) <= 3:
