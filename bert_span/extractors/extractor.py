@@ -30,7 +30,6 @@ from bert_span.extractors.question_batches import (
   question_batches,
 )
 from bert_span.keras_backend import check_not_forked
-from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.encoder import (
   EncoderConfig,
   build_encoder,
@@ -39,6 +38,7 @@ from bert_span.modeling.encoder import (
   encode,
   encoder_config,
   merged_weights,
+  pooler_of,
 )
 from bert_span.modeling.heads import assign_head, named_logits, watch_head
 from bert_span.modeling.keras_internals import (
@@ -252,8 +252,8 @@ class Extractor(keras_hub.models.Task):
   def follow_encoder(self):
     """Freezes the pooler, and has answers follow layers that got LoRA."""
     check_not_quantized(self)
-    if architecture_of(self.backbone).has_pooler:
-      self.backbone.pooled_dense.trainable = False
+    if pooler := pooler_of(self.backbone):
+      pooler.trainable = False
     self._set_untracked()
 
   @property

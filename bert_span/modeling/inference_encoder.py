@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from bert_span.modeling.architectures import architecture_of
-from bert_span.modeling.encoder import check_not_quantized
+from bert_span.modeling.encoder import check_not_quantized, pooler_of
 from bert_span.modeling.heads import named_logits
 from bert_span.modeling.keras_internals import lora_products, sublayers
 from bert_span.modeling.relative_scores import RelativeScores
@@ -33,9 +33,9 @@ class InferenceEncoder(tf.Module):
       RelativeScores(backbone) if architecture.has_distances else None
     )
     # Raw variables only: a tf.Module that holds Keras objects is exported
-    # without their values. No logit depends on the pooler.
-    pooler = backbone.pooled_dense.weights if architecture.has_pooler else ()
-    unused = {weight.path for weight in pooler}
+    # without their values.
+    pooler = pooler_of(backbone)
+    unused = {weight.path for weight in pooler.weights} if pooler else {}
     self._weights = {
       weight.path.removeprefix(embeddings): weight.value
       for weight in backbone.weights
