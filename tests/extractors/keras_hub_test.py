@@ -28,7 +28,8 @@ _X = {"question": [QUESTION, "When?"], "context": [CONTEXT] * 2}
 _Y = {"answer_text": ["Anna", "1895"], "answer_start": [22, 30]}
 
 
-def test_its_parts_are_of_kerashub_and_in_its_summary():
+def test_its_parts_are_of_kerashub_and_in_its_summary(monkeypatch):
+  monkeypatch.setenv("COLUMNS", "200")  # The table is cut to the terminal.
   extractor, lines = shared_extractor(), []
   assert isinstance(extractor, keras_hub.models.Task)
   assert isinstance(extractor.preprocessor, keras_hub.models.Preprocessor)
