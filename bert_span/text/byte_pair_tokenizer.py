@@ -15,6 +15,8 @@ if their joined bytes are a token, in the order of the tokens' scores. With one
 merge a token and scores by rank, this gives the same tokens.
 """
 
+import functools
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -72,9 +74,6 @@ class BytePairTokenizer(Tokenizer):
     tokens = self.vocabulary
     self._merges = np.array(list(merges), object)
     self.add_prefix_space = add_prefix_space
-    self.cls_id, self.sep_id, self.pad_id = (
-      _special_id(tokens, token) for token in ("<s>", "</s>", "<pad>")
-    )
     ranks = _ranks(tokens, self._merges)
     # Each byte as the character of its number.
     characters = [
@@ -91,6 +90,19 @@ class BytePairTokenizer(Tokenizer):
     ).T
     # Applies the merges; a SavedModel with these ops must track it.
     self.resource = piece_ops(_sentencepiece_model(tokens, characters, ranks))
+
+  cls_id = functools.cached_property(lambda self: self._special_id("<s>"))
+  sep_id = functools.cached_property(lambda self: self._special_id("</s>"))
+  pad_id = functools.cached_property(lambda self: self._special_id("<pad>"))
+
+  def _special_id(self, token):
+    tokens = self.vocabulary
+    if token not in tokens:
+      raise ValueError(
+        f"The vocabulary of {len(tokens)} tokens lacks {token}. Use the "
+        "vocab.json and merges.txt of RoBERTa."
+      )
+    return tokens.index(token)
 
   @property
   def full_vocabulary(self):
@@ -129,15 +141,6 @@ class BytePairTokenizer(Tokenizer):
   def get_config(self):
     config = super().get_config() | {"merges": self._merges.tolist()}
     return {**config, "add_prefix_space": self.add_prefix_space}
-
-
-def _special_id(tokens, token):
-  if token not in tokens:
-    raise ValueError(
-      f"The vocabulary of {len(tokens)} tokens lacks {token}. Use the "
-      "vocab.json and merges.txt of RoBERTa."
-    )
-  return tokens.index(token)
 
 
 def _with_ends(texts):

@@ -40,5 +40,5 @@ def test_a_wrong_value_of_a_saved_option_is_named_with_its_file(
   run = run_here(f"bert_span.{name}", *f"{flags}={model}".split())
   assert run.returncode == 1
   (line,) = run.stderr.splitlines()[-1:]
-  assert f"{model}/task.json, decoder: " in line
+  assert f"{model}/task.json, decoder" in line
   assert re.search(message, line)
