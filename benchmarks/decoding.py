@@ -79,6 +79,7 @@ def _peaky(rng, windows):
 
 def _take_turns(parts, version_2):
   """Times both sides in turns; returns a dict from side to seconds."""
+  from bert_span.answers.columns import SPAN_COLUMNS
   from bert_span.answers.decoding.options import DecoderOptions
   from bert_span.answers.prediction_files import write_predictions
   from bert_span.answers.window_logits import WindowDecoder
@@ -90,7 +91,7 @@ def _take_turns(parts, version_2):
   def bert_span():
     predictions = [p for part in parts for p in decode(part)]
     with tempfile.TemporaryDirectory() as folder:
-      write_predictions(folder, SpanExtractor, predictions, version_2)
+      write_predictions(folder, SPAN_COLUMNS, predictions, version_2)
     return predictions
 
   def loops():

@@ -13,6 +13,7 @@ __version__ = "1.0.0"
 
 # Modules of the names that need Keras, and of those that do not.
 _KERAS_NAMES = {
+  "Extractor": "bert_span.extractors.extractor",
   "SpanExtractor": "bert_span.extractors.span_extractor",
   "BioExtractor": "bert_span.extractors.bio_extractor",
   "PassageAnswer": "bert_span.extractors.span_extractor",

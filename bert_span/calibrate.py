@@ -4,7 +4,7 @@ r"""Fits a model's probabilities and its null threshold to labelled questions.
     --evaluate_file=other_questions.json
 
 The temperature, the shift of the log-odds and the null threshold are written
-into the model's span_config.json, where programs and SpanExtractor read them.
+into the model's task.json, where programs and extractors read them.
 Use questions on which the model was neither trained nor selected.
 """
 

@@ -47,7 +47,7 @@ def run(argv):
   saved = model_flags.saved_config(_MODEL.value)
   if _MODEL.value and not saved:
     raise ValueError(
-      f"--model={_MODEL.value} has no span_config.json. Give --vocab_file "
+      f"--model={_MODEL.value} has no task.json. Give --vocab_file "
       "instead, and the window flags with which the logits were saved."
     )
   kind = model_flags.find_extractor_class(saved)

@@ -71,7 +71,9 @@ def run(argv):
     unused["null_score_diff_threshold"] = "without --version_2_with_negative"
   training_flags.report_unused_flags(unused)
   selection = training_flags.selection_options(_BEST_METRIC.value)
-  metrics = ("f1", "exact_match", *kind.development_metrics)
+  from bert_span.training.development_set import selection_metrics
+
+  metrics = selection_metrics(kind.columns)
   if selection and selection.best_metric not in metrics:
     raise ValueError(
       f"--best_metric={selection.best_metric} is not a metric of a "

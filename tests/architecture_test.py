@@ -35,7 +35,7 @@ _ORDER = (
 
 # The one exception: Extractor.export, as keras.Model.export.
 _UPWARDS = {
-  "bert_span/extractors/preset_model.py": (
+  "bert_span/extractors/extractor.py": (
     "bert_span.serving.export",
     "bert_span.tflite.export",
   )

@@ -200,7 +200,7 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
   model, dev = tmp_path / "model", tmp_path / "dev.json"
   bare, bio = tmp_path / "bare.json", shared_model(kind=BioExtractor)
   shutil.copytree(shared_model(), model)
-  config = (model / "span_config.json").read_bytes()
+  config = (model / "task.json").read_bytes()
   _write_labelled(dev, shared_extractor(), 8)
   unlabelled = squad_content(CONTEXT, {"id": "q", "question": "Who?"})
   bare.write_text(json.dumps(unlabelled))
@@ -210,12 +210,12 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
     (model, dev, {"target_precision": 0.9}, "target_precision needs"),
     (model, dev, dict.fromkeys(calibrate._TARGETS, 0.9), "one of target_p"),
     (bio, dev, {}, f"{bio}.*bio head"),
-    (tmp_path, dev, {}, r"span_config\.json"),
+    (tmp_path, dev, {}, r"task\.json"),
   ):
     with pytest.raises(ValueError, match=message):
       options = CalibrationOptions(str(path), plots=False, **options)
       calibrate.calibrate(options, str(questions))
-  assert (model / "span_config.json").read_bytes() == config
+  assert (model / "task.json").read_bytes() == config
   assert not (model / "calibration").exists()
 
 

@@ -1,6 +1,5 @@
 """bert_span.convert and its job: every architecture, to and fro."""
 
-import json
 import shutil
 
 import numpy as np
@@ -14,6 +13,7 @@ from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs.convert import convert
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import encoder_config
+from bert_span.presets.span_config import read_span_config
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -84,5 +84,5 @@ def test_the_program_writes_the_options_of_its_flags(tmp_path):
   flags = "--version_2_with_negative", "--null_score_diff_threshold=-1.5"
   run = succeeds("bert_span.convert", *paths, *flags)
   assert "Null threshold: -1.5" in run.stdout
-  config = json.loads((tmp_path / "new/span_config.json").read_text())
-  assert config["decoder"]["null_score_diff_threshold"] == -1.5
+  decoder = read_span_config(tmp_path / "new")["decoder"]
+  assert decoder["null_score_diff_threshold"] == -1.5

@@ -32,7 +32,7 @@ def _save(extractor, examples, folder, version_2):
     predictions += extractor.decode(logits)
   (folder / "logits.npz").write_bytes(writer.content(32))
   expected = folder / "expected"
-  write_predictions(expected, type(extractor), predictions, version_2)
+  write_predictions(expected, extractor.columns, predictions, version_2)
 
 
 @pytest.fixture(scope="module")

@@ -136,7 +136,7 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
   for block in _blocks("README.md", "python"):
     exec(block, names)
   assert names["answer"].text == "Ingrid Halvorsen"
-  assert (tmp_path / "output" / "model" / "span_config.json").is_file()
+  assert (tmp_path / "output" / "model" / "task.json").is_file()
 
 
 _RUNNABLE = [
@@ -203,7 +203,12 @@ def tiny_model(tmp_path_factory):
     vocabulary=load_pretrained("minilm_squad").vocabulary(None),
   ).save_to_preset(folder)
   encoder = shutil.copytree(folder, folder.with_name("encoder"))
-  for name in ("span_config.json", "span_head.safetensors", "checksums.json"):
+  for name in (
+    "task.json",
+    "preprocessor.json",
+    "task.weights.h5",
+    "checksums.json",
+  ):
     (encoder / name).unlink()
   return folder
 

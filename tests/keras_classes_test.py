@@ -52,7 +52,7 @@ def test_a_pretraining_model_is_loaded_with_its_heads(tmp_path):
     ("BioLoss", {"tokens": "mean", "class_weights": [1, 2, 3]}),
     ("WordPieceTokenizer", {"vocabulary": VOCABULARY, "do_lower_case": False}),
     ("SlidingWindows", {**_WINDOWS, "cls_id": 2, "sep_id": 3}),
-    ("SpanPreprocessor", {"vocabulary": VOCABULARY, **_WINDOWS}),
+    ("SpanPreprocessor", {"tokenizer": VOCABULARY, **_WINDOWS}),
     ("SpanDecoder", {"options": DecoderOptions(n_best_size=3)}),
     ("BioDecoder", {"options": BioDecoderOptions("greedy", 0.25)}),
     ("BertAdamW", {"learning_rate": 0.5, "bias_correction": True}),

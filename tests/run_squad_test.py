@@ -14,6 +14,7 @@ from squad_runs import CONTEXT, read, run_squad, squad_flags
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder
 from bert_span.presets.encoder_weights import read_bert_config
+from bert_span.presets.span_config import read_span_config, update_decoder
 from bert_span.pretraining.model_files import export_tf1
 
 # What the original defines, with its defaults.
@@ -67,13 +68,13 @@ def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
   assert answer.text == "Anna"
 
   # As calibrate writes it.
-  fitted = read(tmp_path / "model/span_config.json")
-  fitted["decoder"] |= {"temperature": 1.5, "null_score_diff_threshold": -2.5}
-  (tmp_path / "model/span_config.json").write_text(json.dumps(fitted))
+  changes = {"temperature": 1.5, "null_score_diff_threshold": -2.5}
+  update_decoder(tmp_path / "model", changes)
+  fitted = read(tmp_path / "model/task.json")
   again = run_squad(squad_folder, tmp_path, *flags)
   assert "nothing to train" in again.stderr
   assert read(tmp_path / "predictions.json") == predictions
-  assert read(tmp_path / "model/span_config.json") == fitted
+  assert read(tmp_path / "model/task.json") == fitted
   found = read(tmp_path / "nbest_predictions.json")["q0"][0]["probability"]
   assert found != n_best["q0"][0]["probability"]
   cut = run_squad(
@@ -88,7 +89,7 @@ def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
     path.unlink()
   (tmp_path / "checkpoint").unlink()
   run_squad(squad_folder, tmp_path, "--do_train", "--num_train_epochs=1")
-  decoder = read(tmp_path / "model/span_config.json")["decoder"]
+  decoder = read_span_config(tmp_path / "model")["decoder"]
   assert decoder["temperature"] is None
   assert decoder["null_score_diff_threshold"] == 0
 
@@ -125,13 +126,13 @@ def test_relative_paths_a_damaged_list_and_a_moved_folder(
 def test_a_selected_model_keeps_what_was_fitted_to_it(squad_folder, tmp_path):
   flags = *_ALL_STEPS, "--num_train_epochs=10", "--eval_steps=10"
   run_squad(squad_folder, tmp_path, *flags, version_2=True)
-  config = read(tmp_path / "model/span_config.json")
-  config["decoder"] |= {"temperature": 1.5, "null_score_diff_threshold": -2.5}
-  (tmp_path / "model/span_config.json").write_text(json.dumps(config))
+  changes = {"temperature": 1.5, "null_score_diff_threshold": -2.5}
+  update_decoder(tmp_path / "model", changes)
+  task = read(tmp_path / "model/task.json")
   lists = []
   for steps in (flags, ("--do_predict",)):
     run_squad(squad_folder, tmp_path, *steps, version_2=True)
-    assert read(tmp_path / "model/span_config.json") == config
+    assert read(tmp_path / "model/task.json") == task
     lists.append(read(tmp_path / "nbest_predictions.json"))
   assert lists[0] == lists[1]
 
@@ -176,7 +177,7 @@ def test_the_best_model_of_each_seed_is_scored(squad_folder, tmp_path):
     rows = read(out / "evaluations.json")["evaluations"]
     assert [row["step"] for row in rows] == [2, 4]
     assert exact == max(row["scores"]["exact"] for row in rows)
-  heads = tmp_path.glob("seed_*/model/span_head.safetensors")
+  heads = tmp_path.glob("seed_*/model/task.weights.h5")
   assert len({path.read_bytes() for path in heads}) == 2
 
 

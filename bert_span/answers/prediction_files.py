@@ -29,7 +29,7 @@ FILES = (
 
 def write_predictions(
   output_dir,
-  extractor_class,
+  columns,
   predictions,
   version_2_with_negative,
   no_span="no_answer",
@@ -40,7 +40,8 @@ def write_predictions(
   They are run_squad's, with char_start and char_end in n-best entries. For a
   B/I/O head span_predictions.json has all spans, and predictions.json the best
   one, so that SQuAD's evaluators read it. Files of an earlier run are replaced
-  or removed as a set. `others` are the contents of more files, by name.
+  or removed as a set. `columns` are the extractor's; `others` are the contents
+  of more files, by name.
   no_span="original" gives the answers of `as_original_without_span`.
   """
   if no_span == "original":
@@ -48,7 +49,7 @@ def write_predictions(
   texts = {p.qas_id: p.answer.text for p in predictions}
   files = {
     PREDICTIONS_FILE: json_text(texts),
-    **extractor_class.list_file(predictions),
+    **_list_file(columns, predictions),
   }
   if version_2_with_negative:
     null_odds = {p.qas_id: p.answer.null_odds for p in predictions}
@@ -63,6 +64,19 @@ def write_predictions(
     f"answer: {', '.join(paths)}"
   )
   return predictions
+
+
+def _list_file(columns, predictions):
+  """The file with the list of each prediction: its name and its text."""
+  if columns.entries == "spans":
+    name, entry_values = SPANS_FILE, columns.entry_values
+  else:
+    name, entry_values = N_BEST_FILE, json_entry
+  lists = {
+    p.qas_id: list(map(entry_values, getattr(p, columns.entries)))
+    for p in predictions
+  }
+  return {name: json_text(lists)}
 
 
 def json_entry(entry):

@@ -13,7 +13,7 @@ from bert_span.beam.question_files import BadRecord
 from bert_span.client.predict_api import SERVING_DEFAULT, rows_of_columns
 from bert_span.client.served_answer import prediction_of_row
 from bert_span.data.window_batches import example_arrays, example_batches
-from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.extractors.extractor import Extractor
 from bert_span.presets.span_config import find_embedded_model
 from bert_span.squad.example import SquadExample
 
@@ -40,7 +40,7 @@ class AnswerSource:
     if is_saved_model(self.model):
       columns, predictions = _load_saved_model(self.model)
     else:
-      extractor = SpanExtractor.from_preset(
+      extractor = Extractor.from_preset(
         self.model,
         self.window_options,
         self.decoder_options,

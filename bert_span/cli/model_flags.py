@@ -171,18 +171,18 @@ def find_extractor_class(saved=None):
 
 
 def saved_config(*models):
-  """Returns the dict of the first span_config.json of some models, or {}."""
-  from bert_span.presets.span_config import CONFIG_FILE, read_span_config
+  """Returns the dict of the first `read_span_config` of some models, or {}."""
+  from bert_span.presets.span_config import TASK_FILE, read_span_config
 
   for model in filter(None, models):
     if config := read_span_config(model):
-      _check_decoder(config, os.path.join(model, CONFIG_FILE))
+      _check_decoder(config, os.path.join(model, TASK_FILE))
       return config
   return {}
 
 
 def _check_decoder(config, path):
-  """Refuses a span_config whose decoder options are not those of its head."""
+  """Refuses a model whose decoder options are not those of its head."""
   from bert_span.extractors.extractor import extractor_class
 
   kind = extractor_class(config["head"], path).decoder_class.options_type
@@ -192,7 +192,7 @@ def _check_decoder(config, path):
 def check_no_span(kind):
   """Checks that --no_span=original is for a head that run_squad has."""
   value = flags.FLAGS.no_span
-  if value not in kind.no_span_choices:
+  if value == "original" and kind.columns.entries == "spans":
     raise ValueError(f"--no_span={value} is for --head=span. Omit the flag.")
 
 

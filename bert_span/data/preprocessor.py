@@ -6,6 +6,7 @@ import math
 from typing import ClassVar
 
 import keras
+import keras_hub
 import numpy as np
 import tensorflow as tf
 
@@ -32,13 +33,13 @@ from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
 from bert_span.text.options import WindowOptions
 from bert_span.text.sentencepiece_model import SentencePieces
 from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
-from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.text.tokenizer import Tokenizer, WordPieceTokenizer
 from bert_span.text.vocabulary import BytePairs, WordPieces
 from bert_span.text.windows import SlidingWindows
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
-class SpanPreprocessor(keras.layers.Layer):
+class SpanPreprocessor(keras_hub.models.Preprocessor):
   """Converts questions and passages to the inputs and labels of a model.
 
   A passage that is longer than a window gives several rows, so there are more
@@ -58,9 +59,10 @@ class SpanPreprocessor(keras.layers.Layer):
   ```
 
   Args:
-    vocabulary: list of WordPieces, the index is the id; or `WordPieces`, the
-      `BytePairs` of RoBERTa, or `SentencePieces`.
-    do_lower_case: lower-case and strip accents; only for WordPieces.
+    tokenizer: a tokenizer of this package, or the vocabulary of a new one: list
+      of WordPieces, the index is the id; or `WordPieces`, the `BytePairs` of
+      RoBERTa, or `SentencePieces`.
+    do_lower_case: lower-case and strip accents; only for a list of WordPieces.
     options: `WindowOptions`.
     pad_to_max: pad every batch to max_seq_length, and score the padding as the
       original does; else padding depends on the batch and is not scored.
@@ -77,6 +79,9 @@ class SpanPreprocessor(keras.layers.Layer):
   sample_weight also the weights of windows.
 
   Raises ValueError, see `tensors`; in a dataset's map an error of TensorFlow.
+
+  It is saved and loaded with the model that it is part of, see
+  `Extractor.save_to_preset`.
 
   A subclass for another head has other class attributes, `label`,
   `label_arrays`, `label_tensors`, `located_answer`, `has_answer` and
@@ -102,7 +107,7 @@ class SpanPreprocessor(keras.layers.Layer):
 
   def __init__(
     self,
-    vocabulary,
+    tokenizer,
     do_lower_case=True,
     options=None,
     pad_to_max=False,
@@ -112,15 +117,16 @@ class SpanPreprocessor(keras.layers.Layer):
     super().__init__(**kwargs)
     self.built = True  # nothing to build
     self.options = options or WindowOptions()
-    if isinstance(vocabulary, SentencePieces):
-      self.tokenizer = SentencePieceTokenizer(*vocabulary)
-    elif isinstance(vocabulary, BytePairs):
-      self.tokenizer = BytePairTokenizer(*vocabulary)
-    elif isinstance(vocabulary, WordPieces):
-      tokens, keeps_accents = vocabulary
-      self.tokenizer = WordPieceTokenizer(tokens, do_lower_case, keeps_accents)
-    else:
-      self.tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
+    if isinstance(tokenizer, SentencePieces):
+      tokenizer = SentencePieceTokenizer(*tokenizer)
+    elif isinstance(tokenizer, BytePairs):
+      tokenizer = BytePairTokenizer(*tokenizer)
+    elif isinstance(tokenizer, WordPieces):
+      tokens, keeps_accents = tokenizer
+      tokenizer = WordPieceTokenizer(tokens, do_lower_case, keeps_accents)
+    elif not isinstance(tokenizer, Tokenizer):
+      tokenizer = WordPieceTokenizer(tokenizer, do_lower_case)
+    self.tokenizer = tokenizer
     self._whole_words = isinstance(self.tokenizer, WordPieceTokenizer)
     self.sliding_windows = SlidingWindows(
       self.options,
@@ -131,21 +137,27 @@ class SpanPreprocessor(keras.layers.Layer):
       self.tokenizer.num_separators,
     )
 
-  # Keras' own __call__ takes no strings.
   def __call__(self, x, y=None, sample_weight=None):
-    texts, y, sample_weight = self.tensors(x, y, sample_weight)
-    windows = self.windows(texts)
+    if type(x) is tuple:  # An element of a dataset, as KerasHub's take it.
+      x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(x)
+    # Here, as Keras adds all arguments to the message of an error in `call`.
+    return super().__call__(*self.tensors(x, y, sample_weight))
+
+  def call(self, x, y=None, sample_weight=None):
+    windows = self.windows(x)
     inputs = model_inputs(windows)
     if y is None:
       return inputs
-    labels = self._labels(texts["context"], y, windows)
+    labels = self._labels(x["context"], y, windows)
     labels = dict(zip(self.outputs, labels, strict=True))
     if sample_weight is not None:
       sample_weight = tf.gather(sample_weight, windows["example_index"])
     return keras.utils.pack_x_y_sample_weight(inputs, labels, sample_weight)
 
-  def tensors(self, x, y=None, sample_weight=None):
+  def tensors(self, x, y=None, sample_weight=None, place="question {}"):
     """Returns the call's arguments as tensors; of a dataset's specs, specs.
+
+    `place` names a question of a number in messages.
 
     Raises:
       ValueError: a key is missing, a type, shape or number is wrong, or an
@@ -169,7 +181,7 @@ class SpanPreprocessor(keras.layers.Layer):
         f"{', '.join(f'{size} {name}' for name, size in sizes.items())}."
       )
     if all(map(tf.is_tensor, columns.values())) and tf.executing_eagerly():
-      self.check_rows(x, y, sample_weight)
+      self.check_rows(x, y, sample_weight, place)
     return x, y, sample_weight
 
   def check_rows(self, x, y=None, sample_weight=None, place="question {}"):
@@ -317,26 +329,31 @@ class SpanPreprocessor(keras.layers.Layer):
     return [tf.ensure_shape(*x) for x in zip(values, shapes, strict=True)]
 
   def get_config(self):
-    vocabulary = self.tokenizer.full_vocabulary
-    if not isinstance(vocabulary, list):
-      vocabulary = vocabulary._asdict()
     return {
       **super().get_config(),
-      "vocabulary": vocabulary,
-      "do_lower_case": self.tokenizer.do_lower_case,
       "options": dataclasses.asdict(self.options),
       "pad_to_max": self.sliding_windows.pad_to_max,
     }
 
   @classmethod
   def from_config(cls, config):
-    vocabulary = config["vocabulary"]
-    if isinstance(vocabulary, dict):
-      kinds = WordPieces, BytePairs, SentencePieces
-      (kind,) = (k for k in kinds if {*k._fields} == vocabulary.keys())
-      vocabulary = kind(**vocabulary)
     options = WindowOptions(**config["options"])
-    return cls(**{**config, "options": options, "vocabulary": vocabulary})
+    return super().from_config({**config, "options": options})
+
+  @classmethod
+  def from_preset(cls, preset, **kwargs):
+    """Raises ValueError: a preprocessor is loaded with its model."""
+    raise ValueError(
+      f"{cls.__name__} is loaded with its model: "
+      f"bert_span.Extractor.from_preset({preset!r}).preprocessor."
+    )
+
+  def save_to_preset(self, preset_dir):
+    """Raises ValueError: a preprocessor is saved with its model."""
+    raise ValueError(
+      "A preprocessor is saved with its model: extractor.save_to_preset("
+      f"{preset_dir!r})."
+    )
 
 
 def model_inputs(windows):

@@ -1,10 +1,14 @@
-"""What every extractor is: a Keras model of strings that answers."""
+"""What every extractor is: a KerasHub task on strings that answers."""
 
+import contextlib
 import dataclasses
 import functools
+import math
+import os
 from typing import ClassVar
 
 import keras
+import keras_hub
 import numpy as np
 import tensorflow as tf
 
@@ -18,39 +22,65 @@ from bert_span.data.window_batches import (
   example_arrays,
   example_batches,
 )
-from bert_span.extractors.preset_model import PresetModel
+from bert_span.extractors.precision import resolve_dtype
+from bert_span.extractors.question_batches import (
+  BatchReader,
+  checked_questions,
+  is_of_question_batches,
+  question_batches,
+)
+from bert_span.keras_backend import check_not_forked
 from bert_span.modeling.encoder import (
+  EncoderConfig,
   build_encoder,
   check_not_quantized,
   check_sequence_length,
   encode,
   encoder_config,
   merged_weights,
+  pooler_of,
 )
-from bert_span.modeling.heads import named_logits, watch_head
-from bert_span.modeling.keras_internals import sublayers
+from bert_span.modeling.heads import assign_head, named_logits, watch_head
+from bert_span.modeling.keras_internals import (
+  keras_content,
+  load_keras_content,
+  sublayers,
+  weights_content,
+)
+from bert_span.modeling.losses import (
+  check_losses,
+  check_metrics,
+  metrics_of_outputs,
+)
+from bert_span.options.fields import options_from_json
+from bert_span.presets import model_directory
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.presets.encoder_weights import check_read_back
+from bert_span.presets.model_directory import check_folder_name
+from bert_span.presets.span_config import TASK_FILE, read_span_config
 from bert_span.scoring.calibration import (
   check_calibration,
   fitted_options,
   score_questions,
 )
+from bert_span.storage.atomic_file import write_bytes
 from bert_span.storage.log import log_line
+from bert_span.text.options import WindowOptions
 
 
-class Extractor(PresetModel):
+class Extractor(keras_hub.models.Task):
   """An encoder with a head, trained on strings, that answers questions.
 
-  `SpanExtractor` and `BioExtractor` are the two of this package. Everything in
-  which they differ is in their classes. A third one is a subclass, see
-  tests/extractors/third_extractor_test.py. It has the attributes and methods
-  below, and these, which belong to the class:
+  `SpanExtractor` and `BioExtractor` are the two of this package;
+  `Extractor.from_preset` returns the one of a saved model. Everything in which
+  they differ is in their classes. A third one is a subclass, see
+  tests/extractors/third_extractor_test.py. It has the attributes below, and
+  these methods, which belong to the class:
 
     make_head(use_bias=True): a new head, a Keras layer whose name ends in
-      "_head": the name of its file.
+      "_head".
     make_loss(options=None): the keras.losses.Loss of each output, of
       `FineTuningOptions`; its `call` returns losses [windows].
-    list_file(predictions): dict of the name to the text of the file with the
-      list of each prediction.
 
   Args:
     backbone: of `build_encoder`, or a backbone of KerasHub. Its pooler, which
@@ -61,7 +91,7 @@ class Extractor(PresetModel):
     head: the head, a Keras layer; None makes a new one. It answers once
       `head_is_trained`.
     head_bias: whether a new head has a bias, as the original's.
-    **kwargs: passed to keras.Model.
+    **kwargs: passed to keras_hub.models.Task. It is not compiled by default.
 
   Call arguments:
     inputs: dict of token_ids, segment_ids and padding_mask, each int32
@@ -75,8 +105,7 @@ class Extractor(PresetModel):
       fewer positions than a window; or the options are those of another head.
   """
 
-  # Its name in --head and span_config.json.
-  head_name: str
+  head_name: str  # in --head and task.json
   # The model's outputs: their shapes after [windows, seq_length].
   logits: ClassVar[dict[str, tuple[int, ...]]]
   logits_descriptions: ClassVar[dict[str, str]]  # a sentence about each
@@ -84,43 +113,8 @@ class Extractor(PresetModel):
   preprocessor_class: type[SpanPreprocessor]
   # A Keras layer of decoding options, with two methods, see `SpanDecoder`.
   decoder_class: type
-  # Names of `development_scores` that can select a model.
-  development_metrics: tuple[str, ...] = ()
-  # The task of transformers' class for such a model, "" without one.
-  transformers_task = ""
-  # Choices of --no_span, see `as_original_without_span`.
-  no_span_choices: tuple[str, ...] = ("no_answer",)
-  # Whether a temperature gives probabilities over all spans of a passage.
-  has_joint_probability = False
-
-  @staticmethod
-  def fingerprint(options):
-    """JSON values that labels and loss depend on; {} for the original's."""
-    return {}
-
-  @staticmethod
-  def num_entries(options):
-    """Entries in a list of answers; None if they depend on the batch."""
-    return None
-
-  @staticmethod
-  def make_observer(num_questions):
-    """None, or an object: add(`WindowLogits`), and files(), texts by name."""
-
-  @staticmethod
-  def file_scores(output_dir, examples):
-    """Scores beyond the official ones, of the files of a prediction."""
-    return {}
-
-  @staticmethod
-  def development_scores(examples, spans):
-    """As `file_scores`, shown during training, of texts by question id."""
-    return {}
-
-  @staticmethod
-  def no_answer_reason(prediction, options):
-    """Why a `Prediction` has no answer, in words."""
-    return f"null odds {prediction.answer.null_odds:.3f}"
+  # Reads the batches of a running fit, evaluate or predict.
+  _reader = None
 
   def __init__(
     self,
@@ -129,6 +123,7 @@ class Extractor(PresetModel):
     decoder_options=None,
     head=None,
     head_bias=True,
+    compile=False,
     **kwargs,
   ):
     head = self.make_head(head_bias) if head is None else head
@@ -137,14 +132,16 @@ class Extractor(PresetModel):
       for name in ("token_ids", "segment_ids", "padding_mask")
     }
     outputs = named_logits(tuple(self.logits), head(encode(backbone, inputs)))
-    super().__init__(inputs=inputs, outputs=outputs, **kwargs)
+    super().__init__(inputs=inputs, outputs=outputs, compile=False, **kwargs)
     self.backbone = backbone
     self.head = head
     watch_head(head)
-    self.prepare_training()
+    self.follow_encoder()
     options_type = self.decoder_class.options_type
     self.decoder_options = decoder_options or options_type()
     self.preprocessor = preprocessor
+    if compile:
+      self.compile()
 
   @classmethod
   def decoder_of(cls, options):
@@ -157,25 +154,18 @@ class Extractor(PresetModel):
       )
     return cls.decoder_class(options)
 
-  @property
-  def preprocessor(self):
-    return self._preprocessor
-
-  @preprocessor.setter
+  @keras_hub.models.Task.preprocessor.setter
   def preprocessor(self, preprocessor):
     if preprocessor is not None:
       check_sequence_length(self.backbone, preprocessor.options.max_seq_length)
       rows = encoder_config(self.backbone).vocabulary_size
-      tokens = len(preprocessor.tokenizer.vocabulary)
+      tokens = preprocessor.tokenizer.vocabulary_size()
       if tokens > rows:
         raise ValueError(
           f"The vocabulary has {tokens} tokens but the encoder only {rows} "
           "embeddings. Use the vocabulary that belongs to the checkpoint."
         )
-    # Not tracked by Keras: it has no weights, and the graph's variables are the
-    # model's own.
-    object.__setattr__(self, "_preprocessor", preprocessor)
-    object.__setattr__(self, "_graph", None)
+    self._set_untracked(_preprocessor=preprocessor)
 
   @property
   def decoder_options(self):
@@ -184,9 +174,17 @@ class Extractor(PresetModel):
   @decoder_options.setter
   def decoder_options(self, options):
     self.decoder_of(options)
-    object.__setattr__(self, "_decoder_options", options)
-    object.__setattr__(self, "_graph", None)
-    self.__dict__.pop("_decoder", None)
+    self._set_untracked(_decoder_options=options)
+
+  def _set_untracked(self, **values):
+    """Sets what answers depend on, and forgets what was made of it.
+
+    Keras does not track what is in __dict__: it has no weights of its own, and
+    the graph's variables are the model's.
+    """
+    self.__dict__.update(values)
+    for name in ("graph", "_decoder"):
+      self.__dict__.pop(name, None)
 
   @property
   def head_is_trained(self):
@@ -251,18 +249,218 @@ class Extractor(PresetModel):
       )
       self.decoder_options = options
 
-  def prepare_training(self):
+  def follow_encoder(self):
     """Freezes the pooler, and has answers follow layers that got LoRA."""
     check_not_quantized(self)
-    for layer in self.backbone.layers:
-      if layer.name == "pooled_dense":
-        layer.trainable = False
-    object.__setattr__(self, "_graph", None)
+    if pooler := pooler_of(self.backbone):
+      pooler.trainable = False
+    self._set_untracked()
 
   @property
   def window_options(self):
     """The `WindowOptions` of the preprocessor."""
     return self.preprocessor.options
+
+  # Training and windows' logits, as Keras.
+
+  def compile(
+    self,
+    optimizer="auto",
+    loss="auto",
+    jit_compile=False,
+    **kwargs,
+  ):
+    """As keras.Model.compile.
+
+    Args:
+      optimizer: "auto" is Adam with the rate 5e-5, as in KerasHub.
+      loss: "auto" is `make_loss`: the `SpanLoss` of both ends, or `BioLoss`.
+      jit_compile: XLA compiles a step again for each shape, and the number and
+        length of windows vary; so it is off by default.
+      **kwargs: of keras.Model.compile. A list of one in metrics is measured for
+        each output.
+
+    Raises:
+      ValueError: a loss takes probabilities, or a loss or metric of Keras does
+        not fit the labels of the preprocessor.
+    """
+    if optimizer == "auto":
+      optimizer = keras.optimizers.Adam(5e-5)
+    if loss == "auto":
+      loss = self.make_loss()
+    check_losses(loss, self.preprocessor and type(self.preprocessor))
+    for name in ("metrics", "weighted_metrics"):
+      if self.preprocessor is not None:
+        check_metrics(kwargs.get(name), type(self.preprocessor))
+      kwargs[name] = metrics_of_outputs(kwargs.get(name), list(self.logits))
+    self.follow_encoder()
+    super().compile(optimizer, loss=loss, jit_compile=jit_compile, **kwargs)
+
+  def compile_from_config(self, config):
+    """Compiles a loaded model; Keras leaves out those with a `compile`."""
+    self.compile(**keras.saving.deserialize_keras_object(config))
+    if self.built:
+      self.optimizer.build(self.trainable_variables)
+
+  def preprocess_samples(self, x, y=None, sample_weight=None):
+    """Returns the windows of a batch of questions, see keras_hub.models.Task.
+
+    Without y they have max_seq_length, so that the logits of several batches
+    can be joined.
+    """
+    if self.preprocessor is None:
+      return super().preprocess_samples(x, y, sample_weight)
+    if is_of_question_batches(x):
+      data = self._reader.windows(x, y, sample_weight)
+    else:
+      data = checked_questions(
+        self.preprocessor, x, y, sample_weight, has_labels=y is not None
+      )
+      data = self.preprocessor(*data)
+    if y is not None:
+      return data
+    length = self.window_options.max_seq_length
+    missing = length - tf.shape(data["token_ids"])[1]
+    return {n: tf.pad(v, [[0, 0], [0, missing]]) for n, v in data.items()}
+
+  @contextlib.contextmanager
+  def _reading(self):
+    """Makes a `BatchReader` the one of `preprocess_samples`."""
+    before, reader = self._reader, BatchReader(self.preprocessor)
+    self._reader = reader
+    try:
+      with reader:
+        yield reader
+    finally:
+      self._reader = before
+
+  def fit(
+    self,
+    x=None,
+    y=None,
+    batch_size=None,
+    sample_weight=None,
+    validation_data=None,
+    validation_split=0.0,
+    shuffle=True,
+    validation_batch_size=None,
+    **kwargs,
+  ):
+    """As keras_hub.models.Task.fit, on questions and passages.
+
+    Questions are shuffled, not windows.
+
+    Args:
+      x: dict of question and context, str [questions]; or a tf.data.Dataset of
+        batches of (x, y) or (x, y, sample_weight).
+      y: answers, see the preprocessor.
+      batch_size: questions in a batch, 32 by default. A long passage adds
+        windows to it.
+      sample_weight: float [questions].
+      validation_data: (x, y), (x, y, sample_weight) or a dataset.
+      validation_split, shuffle, validation_batch_size, **kwargs: of
+        keras.Model.fit.
+
+    Without a preprocessor x and y are windows and their labels, and
+    everything is as in keras.Model.fit.
+
+    Returns:
+      Keras' History.
+
+    Raises:
+      ValueError: x, y or sample_weight are wrong, with the number of the
+        question, before the first step. A dataset is read once more for it. If
+        it does not say how many batches it has (one of a generator), its values
+        are checked batch by batch.
+    """
+    data = {"x": x, "y": y, "sample_weight": sample_weight}
+    if self.preprocessor is None:
+      # KerasHub's own does not shuffle.
+      history = keras.Model.fit(
+        self,
+        **data,
+        batch_size=batch_size,
+        validation_data=validation_data,
+        validation_split=validation_split,
+        shuffle=shuffle,
+        validation_batch_size=validation_batch_size,
+        **kwargs,
+      )
+    else:
+      if validation_split:
+        raise ValueError(
+          "validation_split would put questions about one passage on both "
+          "sides. Divide by passage, and give validation_data."
+        )
+      batches = functools.partial(question_batches, self.preprocessor)
+      x = batches(**data, batch_size=batch_size, shuffle=shuffle)
+      if validation_data is not None:
+        size = validation_batch_size
+        if not isinstance(validation_data, tf.data.Dataset):
+          size = size or batch_size
+        parts = keras.utils.unpack_x_y_sample_weight(validation_data)
+        validation_data = batches(
+          *parts, batch_size=size, argument="validation_data: "
+        )
+      with self._reading() as reader:
+        # The questions were shuffled.
+        history = super().fit(
+          x, validation_data=validation_data, shuffle=False, **kwargs
+        )
+        reader.are_due = bool(history.epoch)
+    losses = zip(history.epoch, history.history.get("loss", ()), strict=False)
+    for epoch, loss in losses:
+      if not math.isfinite(loss):
+        log_line(
+          f"The loss of epoch {epoch + 1} is {loss}; so may be the weights. "
+          "Load the model again, and train with a lower learning rate."
+        )
+        break
+    return history
+
+  def evaluate(
+    self, x=None, y=None, batch_size=None, sample_weight=None, **kwargs
+  ):
+    """As keras.Model.evaluate: loss and metrics of windows, see `fit`."""
+    # In `fit`, Keras has the windows of validation_data.
+    is_ready = kwargs.get("_use_cached_eval_dataset")
+    if self.preprocessor is None or is_ready:
+      return super().evaluate(x, y, batch_size, sample_weight, **kwargs)
+    x = question_batches(self.preprocessor, x, y, sample_weight, batch_size)
+    with self._reading():
+      return super().evaluate(x, **kwargs)
+
+  def predict(self, x, batch_size=None, **kwargs):
+    """As keras.Model.predict: the logits of windows, see `fit`.
+
+    Returns:
+      dict of float32 [windows, max_seq_length, ..]. `window_logits` gives them
+      with the windows, and `answer` and `predictions` give answers.
+    """
+    if self.preprocessor is None:
+      return super().predict(x, batch_size, **kwargs)
+    x = question_batches(
+      self.preprocessor, x, batch_size=batch_size, has_labels=False
+    )
+    with self._reading():
+      return super().predict(x, **kwargs)
+
+  # KerasHub's two take the labels of one output alone.
+  def train_on_batch(self, x, y=None, sample_weight=None, **kwargs):
+    """As keras.Model.train_on_batch, on one batch of `fit`."""
+    data = self._single_batch(x, y, sample_weight)
+    return keras.Model.train_on_batch(self, *data, **kwargs)
+
+  def test_on_batch(self, x, y=None, sample_weight=None, **kwargs):
+    """As keras.Model.test_on_batch, on one batch of `fit`."""
+    data = self._single_batch(x, y, sample_weight)
+    return keras.Model.test_on_batch(self, *data, **kwargs)
+
+  def _single_batch(self, x, y, sample_weight):
+    if self.preprocessor is not None:
+      checked_questions(self.preprocessor, x, y, sample_weight)
+    data = self.preprocess_samples(x, y, sample_weight)
+    return keras.utils.unpack_x_y_sample_weight(data)
 
   # Answers.
 
@@ -302,19 +500,21 @@ class Extractor(PresetModel):
     """
     return prediction_lib.answers(self.predictions, question, context)
 
-  def predictions(self, examples, batch_size=None):
+  def predictions(self, examples, batch_size=None, graph=None):
     """Answers many questions.
 
     Args:
       examples: sequence of `SquadExample`.
       batch_size: windows that the model reads at once at most; None takes the
         max_windows_per_step of `StepOptions`.
+      graph: an `AnswerGraph` of `make_graph`; None for the model's own.
 
     Yields:
       `Prediction`s, in the order of `examples`.
     """
+    graph = graph or self.graph
     for batch in example_batches(examples):
-      columns = self.graph.answer(*self._arguments(batch, batch_size))
+      columns = graph.answer(*self._arguments(batch, batch_size))
       yield from prediction_lib.predictions_of(self.columns, batch, columns)
 
   def window_logits(self, examples, batch_size=None):
@@ -384,17 +584,10 @@ class Extractor(PresetModel):
     self.check_trained()
     return AnswerGraph(self, steps, on_windows)
 
-  @property
+  @functools.cached_property
   def graph(self):
     """The `AnswerGraph` of `predictions`, made when it is needed first."""
-    self.check_trained()
-    if self._graph is None:
-      object.__setattr__(self, "_graph", self.make_graph())
-    return self._graph
-
-  def watch_windows(self, on_windows):
-    """Has `predictions` report the windows read, see `WindowSteps`."""
-    object.__setattr__(self, "_graph", self.make_graph(on_windows=on_windows))
+    return self.make_graph()
 
   @functools.cached_property
   def _decoder(self):
@@ -413,16 +606,241 @@ class Extractor(PresetModel):
       tf.constant(batch_size),
     )
 
+  # Files.
+
   @classmethod
-  def class_of_head(cls, name, preset):
-    """This class or the subclass of it whose head has a name."""
-    kind = extractor_class(name)
+  def from_preset(
+    cls,
+    preset,
+    window_options=None,
+    decoder_options=None,
+    fixed_length=False,
+    verify=True,
+    dtype="float32",
+    **options,
+  ):
+    """Loads a trained model, or an encoder with a new head.
+
+    Args:
+      preset: "minilm_squad", the model that comes with the package; a
+        directory that `save_to_preset` or run_squad wrote; a Hugging Face
+        directory; a name or a directory of KerasHub; or an `EncoderSource`,
+        for instance of a TensorFlow 1 checkpoint.
+      window_options, decoder_options: None takes the saved ones.
+      fixed_length: see pad_to_max of `SpanPreprocessor`.
+      verify: compare the files with the checksums they were saved with.
+      dtype: of the encoder's weights and products: "float32"; "bfloat16" or
+        "float16", for a model that answers and is not trained; or "auto",
+        bfloat16 where this machine is faster with it, see `resolve_dtype`.
+        Softmax and head compute in float32.
+      **options: single options that differ, such as max_seq_length=384.
+
+    Returns:
+      An extractor of the class for the head that was saved, which is this one
+      or a subclass. An encoder without such a head gets a new one, with
+      `Extractor` that of a `SpanExtractor`; `answer` refuses it until it was
+      trained.
+
+    Raises:
+      ValueError: there is no such model, it is damaged or has another head, or
+        an option is unknown.
+    """
+    if not preset:
+      raise ValueError(f"preset must name a model. Received: {preset!r}.")
+    source, dtype = preset, resolve_dtype(dtype)
+    if not isinstance(preset, EncoderSource):
+      source = EncoderSource(preset=os.fspath(preset), verify=verify)
+    config = (source.preset and read_span_config(source.preset)) or {}
+    kind = cls._class_of(config, preset)
+    window = window_options or WindowOptions(**config.get("window", {}))
+    decoder = decoder_options or options_from_json(
+      kind.decoder_class.options_type,
+      config.get("decoder", {}),
+      f"{source.preset}/{TASK_FILE}, decoder_options",
+    )
+    window, decoder = _with_options(options, window, decoder)
+    loaded = source.load()
+    extractor = kind.from_loaded(
+      loaded,
+      loaded.vocabulary(source.vocab_file),
+      config.get("do_lower_case", source.lower_case(loaded)),
+      window,
+      decoder,
+      fixed_length,
+    )
+    if not extractor.head_is_trained:
+      log_line(f"{loaded.description} has no {kind.head_name} head: a new one.")
+    if dtype != "float32":
+      return extractor.with_encoder_dtype(dtype)
+    return extractor
+
+  @classmethod
+  def _class_of(cls, config, preset):
+    """The class of a model with a `read_span_config`, {} for a new head."""
+    if not config:
+      # The original's head, if no class says which.
+      return cls if hasattr(cls, "head_name") else extractor_class("span")
+    kind = extractor_class(config["head"], f"{preset}, {TASK_FILE}")
+    if getattr(cls, "head_name", None) == kind.head_name:
+      return cls
     if not issubclass(kind, cls):
       raise ValueError(
-        f"{preset} has a {name} head, and {cls.__name__} has a "
-        f"{cls.head_name} head. Load it with {kind.__name__}.from_preset."
+        f"{preset} has a {kind.head_name} head, and {cls.__name__} has a "
+        f"{cls.head_name} head. Load it with {kind.__name__}.from_preset, or "
+        "with Extractor.from_preset."
       )
     return kind
+
+  @classmethod
+  def from_loaded(
+    cls,
+    loaded,
+    vocabulary,
+    lower_case,
+    window_options,
+    decoder_options,
+    fixed_length=False,
+    head_bias=True,
+  ):
+    """An extractor of a `LoadedPreset`, with its trained or a new head."""
+    preprocessor = cls.preprocessor_class(
+      vocabulary, lower_case, window_options, pad_to_max=fixed_length
+    )
+    tensors = cls.head_tensors(loaded)
+    head = cls.make_head("bias" in tensors) if tensors else None
+    extractor = cls(
+      loaded.backbone, preprocessor, decoder_options, head, head_bias
+    )
+    if tensors:
+      assign_head(extractor.head, tensors)
+      extractor.head_is_trained = True
+    return extractor
+
+  @classmethod
+  def head_tensors(cls, loaded):
+    """The dict of the trained head's weights in a `LoadedPreset`, or None."""
+    return loaded.head_weights.get(cls.make_head().name)
+
+  def save_to_preset(self, preset_dir, selection=None, half_precision=False):
+    """Writes the model as one directory, on a local disk whole or not at all.
+
+    It is a directory of KerasHub: metadata.json, config.json and
+    model.weights.h5 of the encoder, task.json with the decoding options,
+    task.weights.h5 of the head unless it is new, preprocessor.json with the
+    window options, tokenizer.json and assets. checksums.json is ours. An old
+    model is replaced; other files in its directory stay. On a remote file
+    system (gs://...) files are replaced one by one, task.json last.
+
+    Args:
+      preset_dir: a local path or one of tf.io.gfile.
+      selection: how the model was selected, for `write_selection`.
+      half_precision: write the encoder's weights as float16, half as many
+        bytes; they are read as float32.
+
+    Raises:
+      ValueError: the directory holds no model, or a weight exceeds float16.
+    """
+    self.check_preprocessor()
+    model_directory.save_model(self, preset_dir, selection, half_precision)
+
+  def save(self, filepath, overwrite=True, zipped=None):
+    """As keras.Model.save; writes a .keras file whole or not at all.
+
+    The file is read back before it replaces an old one; with zipped=False it is
+    a folder. keras.saving.save_model does not ask the model: it writes into an
+    old file.
+    """
+    path = os.fspath(filepath)
+    is_folder = zipped is False and not path.startswith("hf://")
+    if is_folder == path.endswith(".keras"):  # Keras uploads it, or refuses.
+      check_folder_name(path)
+      super().save(filepath, overwrite, zipped)
+      return
+    _check_overwrite(path, overwrite)
+    content = keras_content(self)
+    classes = [type(part) for part in (self, self.head, self.preprocessor)]
+    objects = {each.__name__: each for each in classes}
+    read = load_keras_content(content, objects).weights
+    read = {weight.path: np.array(weight) for weight in read}
+    check_read_back(merged_weights(self), read, path)
+    if is_folder:
+      model_directory.write_keras_folder(path, content)
+    else:
+      write_bytes(path, content)
+
+  def save_weights(self, filepath, overwrite=True, max_shard_size=None):
+    """As keras.Model.save_weights; one file is written whole or not at all."""
+    check_not_quantized(self)
+    path = os.fspath(filepath)
+    if max_shard_size is not None or not path.endswith(".weights.h5"):
+      super().save_weights(filepath, overwrite, max_shard_size)
+      return
+    _check_overwrite(path, overwrite)
+    write_bytes(path, weights_content(self))
+
+  def export(self, path, format=None, source=None, **options):
+    """Writes the model for a server or for devices, and checks the result.
+
+    Args:
+      path: a file that ends with .tflite, for devices; else the folder of all
+        versions of a served model, which gets the next version.
+      format: "tf_saved_model", for TensorFlow Serving, or "litert", TFLite;
+        None takes that of the path.
+      source: name or directory of the model, such as "minilm_squad", whose
+        card, licence and scores the export quotes.
+      **options: of `export_saved_model`: version, steps, dtype, with_warmup; or
+        of `TFLiteOptions`: quantization, dynamic_length, ...
+
+    Returns:
+      The path of the version, or of the file.
+
+    Raises:
+      ValueError: format and path do not fit, or a check failed; nothing is
+        written.
+    """
+    # Rooms after this one, which import it; as keras.Model.export does.
+    from bert_span.serving import export as serving_export
+    from bert_span.tflite import export as tflite_export
+
+    check_not_forked()
+    self.check_preprocessor()
+    self.check_trained()
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+    of_ending = {".tflite": "litert", ".onnx": "onnx"}
+    format = format or of_ending.get(ending, "tf_saved_model")
+    if format not in ("tf_saved_model", "litert"):
+      raise ValueError(
+        f"format must be tf_saved_model or litert. Received: {format!r}. For "
+        "ONNX, which takes windows and no strings, docs/integrations.md has "
+        "the recipe: keras.Model(extractor.input, extractor.output).export("
+        '"qa.onnx", format="onnx").'
+      )
+    if (format == "litert") != (ending == ".tflite"):
+      raise ValueError(
+        f"{path} is no name for format={format!r}: that of a litert file ends "
+        "with .tflite, and no other name does. Leave format out, or rename it."
+      )
+    if format == "tf_saved_model":
+      return serving_export.export_saved_model(
+        self, path, source=source, **options
+      )[0]
+    options = tflite_export.TFLiteOptions(**options)
+    tflite_export.export_tflite(self, path, options, source=source)
+    return path
+
+  def check_preprocessor(self):
+    """Raises ValueError if there is none: strings are not understood."""
+    if self.preprocessor is None:
+      raise ValueError(
+        "A model without a preprocessor takes no strings. Set preprocessor."
+      )
+
+  def quantize(self, *args, **kwargs):
+    """Raises ValueError: only files for devices are quantized."""
+    raise ValueError(
+      'quantize is not supported. extractor.export("qa.tflite", '
+      'quantization="dynamic") writes a file with weights of 8 bits.'
+    )
 
   def with_encoder_dtype(self, dtype):
     """A copy whose encoder computes in "bfloat16" or "float16".
@@ -441,11 +859,53 @@ class Extractor(PresetModel):
     copy.head_is_trained = self.head_is_trained
     return copy
 
+  def get_config(self):
+    preprocessor = self.preprocessor
+    return {
+      "name": self.name,
+      "trainable": self.trainable,
+      "encoder": dataclasses.asdict(encoder_config(self.backbone)),
+      "dtype": self.backbone.dtype_policy.name,
+      "frozen_layers": [
+        layer.path for layer in sublayers(self.backbone) if not layer.trainable
+      ],
+      "preprocessor": preprocessor
+      and keras.saving.serialize_keras_object(preprocessor),
+      "decoder_options": dataclasses.asdict(self.decoder_options),
+      "head_name": self.head_name,
+      "head": keras.saving.serialize_keras_object(self.head),
+      "head_is_trained": self.head_is_trained,
+    }
 
-def extractor_class(name, source="--head or span_config.json"):
-  """The class of the head of a name, as --head and span_config.json have it."""
+  @classmethod
+  def from_config(cls, config, custom_objects=None):
+    preprocessor, head = (
+      config[name]
+      and keras.saving.deserialize_keras_object(config[name], custom_objects)
+      for name in ("preprocessor", "head")
+    )
+    backbone = build_encoder(
+      EncoderConfig(**config["encoder"]), config["dtype"]
+    )
+    for layer in sublayers(backbone):  # The inner ones last.
+      layer.trainable = layer.path not in config["frozen_layers"]
+    extractor = cls(
+      backbone,
+      preprocessor,
+      cls.decoder_class.options_type(**config["decoder_options"]),
+      head,
+      name=config["name"],
+      trainable=config["trainable"],
+    )
+    # Its weights are random until those of the file, or others, are set.
+    extractor.head.trained_once_assigned = config["head_is_trained"]
+    return extractor
+
+
+def extractor_class(name, source="--head"):
+  """Returns the extractor class for a head name."""
   # Defines the classes of this package, which import this module.
-  from bert_span.extractors import bio_extractor  # noqa: F401
+  from bert_span.extractors import bio_extractor, span_extractor  # noqa: F401
 
   classes = extractor_classes()
   if name not in classes:
@@ -462,6 +922,28 @@ def extractor_classes():
   classes, waiting = {}, Extractor.__subclasses__()
   while waiting:
     kind = waiting.pop(0)
-    classes[kind.head_name] = kind
+    classes.setdefault(kind.head_name, kind)
     waiting += kind.__subclasses__()
   return classes
+
+
+def _check_overwrite(path, overwrite):
+  if not overwrite and os.path.exists(path):
+    raise ValueError(
+      f"{path} exists. Give another path, or overwrite=True to replace it."
+    )
+
+
+def _with_options(values, *options):
+  """Returns copies of the dataclasses with the named fields replaced."""
+  fields = [{f.name for f in dataclasses.fields(each)} for each in options]
+  unknown = values.keys() - set().union(*fields)
+  if unknown:
+    raise ValueError(
+      f"There is no option {', '.join(sorted(unknown))}; there are "
+      f"{', '.join(sorted(set().union(*fields)))}."
+    )
+  return [
+    dataclasses.replace(each, **{n: values[n] for n in names & values.keys()})
+    for each, names in zip(options, fields, strict=True)
+  ]

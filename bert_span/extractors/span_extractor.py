@@ -7,14 +7,12 @@ import keras
 from bert_span.answers.answer import Answer
 from bert_span.answers.columns import SPAN_COLUMNS
 from bert_span.answers.decoding.span_decoder import SpanDecoder
-from bert_span.answers.prediction_files import N_BEST_FILE, json_entry
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.extractor import Extractor
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.losses import SpanLoss
 from bert_span.search.passage_index import PassageIndex
 from bert_span.squad.example import SquadExample, is_list, question_pairs
-from bert_span.storage.atomic_file import json_text
 
 
 class PassageAnswer(NamedTuple):
@@ -59,9 +57,6 @@ class SpanExtractor(Extractor):
   columns = SPAN_COLUMNS
   preprocessor_class = SpanPreprocessor
   decoder_class = SpanDecoder
-  transformers_task = "QuestionAnswering"
-  no_span_choices = ("no_answer", "original")
-  has_joint_probability = True
 
   def answer_over(self, question, contexts, top_k=None, index=None):
     """Answers a question from several passages.
@@ -106,23 +101,3 @@ class SpanExtractor(Extractor):
   @staticmethod
   def make_loss(options=None):
     return SpanLoss(options.loss_reduction) if options else SpanLoss()
-
-  @staticmethod
-  def num_entries(options):
-    return options.n_best_size + int(options.version_2_with_negative)
-
-  @staticmethod
-  def list_file(predictions):
-    lists = {p.qas_id: list(map(json_entry, p.n_best)) for p in predictions}
-    return {N_BEST_FILE: json_text(lists)}
-
-  @staticmethod
-  def no_answer_reason(prediction, options):
-    has_span = any(entry.text for entry in prediction.n_best)
-    if options.version_2_with_negative and has_span:
-      return (
-        "the model finds none in this passage (null odds "
-        f"{prediction.answer.null_odds:.3f} above the threshold "
-        f"{options.null_score_diff_threshold:.3f})"
-      )
-    return "no span of this passage is possible"

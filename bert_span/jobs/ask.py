@@ -1,5 +1,6 @@
 """What ask does: answers questions on a passage or on many documents."""
 
+import functools
 import json
 import os
 import sys
@@ -47,18 +48,22 @@ def ask(model, context, questions, layout, **options):
     options.pop("verify", None)
     extractor = TFLiteSpanExtractor(model, **options)
   else:
-    extractor = SpanExtractor.from_preset(model, **options)
+    extractor = Extractor.from_preset(model, **options)
+  predictions = extractor.predictions
   if len(context) > _LONG_PASSAGE:
     log_line(f"Reading a passage of {len(context):,} characters ...")
     if isinstance(extractor, Extractor):
-      extractor.watch_windows(_WindowsBar())
+      graph = extractor.make_graph(on_windows=_WindowsBar())
+      predictions = functools.partial(predictions, graph=graph)
   is_single = isinstance(questions, list) and len(questions) == 1
   before = tf.config.functions_run_eagerly()
   if is_single and len(context) <= _SHORT_PASSAGE:
     tf.config.run_functions_eagerly(True)
   try:
     for question in questions:
-      _show_answer(extractor, question, context, layout)
+      _name_cut_question(extractor, question)
+      (prediction,) = predictions([SquadExample("question", question, context)])
+      _show_answer(extractor, prediction, question, context, layout)
   finally:
     tf.config.run_functions_eagerly(before)
 
@@ -99,10 +104,7 @@ def _name_cut_question(extractor, question):
     log_line(cut_line(extractor.window_options, repr(one_line(question))))
 
 
-def _show_answer(extractor, question, context, layout):
-  _name_cut_question(extractor, question)
-  example = SquadExample("question", question, context)
-  (prediction,) = extractor.predictions([example])
+def _show_answer(extractor, prediction, question, context, layout):
   columns = extractor.columns
   if layout.is_json:
     fields = columns.json_answer(prediction, layout.n_best)
@@ -111,8 +113,7 @@ def _show_answer(extractor, question, context, layout):
   if prediction.spans:
     answer = _marked_answer(prediction.spans, context)
   else:
-    reason = extractor.no_answer_reason(prediction, extractor.decoder_options)
-    answer = f"No answer: {reason}.\n"
+    answer = f"No answer: {_no_answer_reason(extractor, prediction)}.\n"
   rows = [f"{'score':>9} {'probability':>12} {'characters':>13}  text"]
   for entry in columns.listed(prediction, layout.n_best):
     place = f"{entry.char_start}-{entry.char_end}" if entry.text else "-"
@@ -121,6 +122,19 @@ def _show_answer(extractor, question, context, layout):
       f"{entry.score:9.3f} {entry.probability:12.4f} {place:>13}  {text}"
     )
   layout.show(question, answer, rows)
+
+
+def _no_answer_reason(extractor, prediction):
+  options, null_odds = extractor.decoder_options, prediction.answer.null_odds
+  if extractor.columns.entries == "spans":
+    return f"null odds {null_odds:.3f}"
+  has_span = any(entry.text for entry in prediction.n_best)
+  if options.version_2_with_negative and has_span:
+    return (
+      f"the model finds none in this passage (null odds {null_odds:.3f} above "
+      f"the threshold {options.null_score_diff_threshold:.3f})"
+    )
+  return "no span of this passage is possible"
 
 
 def _marked_answer(spans, context):

@@ -6,8 +6,7 @@ import os
 import sys
 
 from bert_span.answers.decoding.options import FITTED
-from bert_span.extractors.extractor import extractor_class
-from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.extractors.extractor import Extractor, extractor_class
 from bert_span.options.fields import options_from_json
 from bert_span.presets import span_config
 from bert_span.reporting.score_table import format_calibration
@@ -31,7 +30,7 @@ def calibrate(options, predict_file, predict_batch_size=8, verify=True):
   before = _decoder_options(options)
   paths = {"fitted": predict_file, "evaluated": options.evaluate_file}
   files = {name: read_squad(path) for name, path in paths.items() if path}
-  extractor = SpanExtractor.from_preset(
+  extractor = Extractor.from_preset(
     options.model, decoder_options=before, verify=verify
   )
   targets = {name: getattr(options, name) for name in _TARGETS}
@@ -85,13 +84,15 @@ def _decoder_options(options):
   saved = span_config.read_span_config(model)
   if saved is None:
     raise ValueError(
-      f"--model={model} has no {span_config.CONFIG_FILE}. Save it by "
-      "SpanExtractor.save_to_preset."
+      f"--model={model} has no {span_config.TASK_FILE} of bert_span. Save it "
+      "by SpanExtractor.save_to_preset."
     )
   kind = extractor_class(saved["head"])
-  path = os.path.join(model, span_config.CONFIG_FILE)
+  path = os.path.join(model, span_config.TASK_FILE)
   decoder = options_from_json(
-    kind.decoder_class.options_type, saved["decoder"], f"{path}, decoder"
+    kind.decoder_class.options_type,
+    saved["decoder"],
+    f"{path}, decoder_options",
   )
   if version_2 is not None:
     decoder = dataclasses.replace(decoder, version_2_with_negative=version_2)

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 
+from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import architecture_of
 from bert_span.presets import huggingface
@@ -27,12 +28,12 @@ def convert(model, output_dir, to="bert_span", **options):
     raise ValueError(
       f"--output_dir={output_dir} exists. Give a new directory, or remove it."
     )
-  extractor = SpanExtractor.from_preset(model, **options)
+  extractor = Extractor.from_preset(model, **options)
   extractor.check_trained()
   expected = _logits(extractor)
   tokenizer = extractor.preprocessor.tokenizer
   if to == "huggingface":
-    if not extractor.transformers_task:
+    if not isinstance(extractor, SpanExtractor):
       raise ValueError(
         f"{model} has a {extractor.head_name} head, which transformers has no "
         "class for. Only models with a span head are written for it."

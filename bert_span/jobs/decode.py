@@ -55,5 +55,5 @@ def decode_logits(
   for file in saved:
     file.check_all_taken()
   return write_predictions(
-    output_dir, extractor_class, predictions, version_2, no_span
+    output_dir, extractor_class.columns, predictions, version_2, no_span
   )

@@ -2,7 +2,7 @@
 
 import sys
 
-from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.extractors.extractor import Extractor
 from bert_span.serving import version_folder
 from bert_span.serving.export import export_saved_model
 from bert_span.serving.warmup import check_warmup
@@ -15,7 +15,7 @@ def export_model(model, base, extractor_options=None, **options):
   version_folder.check_version(base, options.get("version"))
   options["with_warmup"] = check_warmup(options.get("with_warmup"))
   log_line(f"Loading {model} ...")
-  extractor = SpanExtractor.from_preset(model, **(extractor_options or {}))
+  extractor = Extractor.from_preset(model, **(extractor_options or {}))
   path, verified = export_saved_model(extractor, base, source=model, **options)
   print(f"The server needs tensorflow-text's {', '.join(verified.text_ops)}")
   print(

@@ -2,7 +2,7 @@
 
 import sys
 
-from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.extractors.extractor import Extractor
 from bert_span.squad.reader import read_squad
 from bert_span.storage.log import log_line
 from bert_span.tflite.export import export_tflite, report_text
@@ -15,7 +15,7 @@ def export_file(
   """Exports a model directory by `export_tflite` and prints the report."""
   evaluated = read_squad(evaluate_file) if evaluate_file else None
   log_line(f"Loading {model} ...")
-  extractor = SpanExtractor.from_preset(model, **options)
+  extractor = Extractor.from_preset(model, **options)
   report = export_tflite(extractor, path, tflite_options, evaluated, model)
   print(report_text(report), end="")
   print(f"Written: {path}", file=sys.stderr)

@@ -4,7 +4,7 @@ import numpy as np
 
 from bert_span.answers.prediction_files import read_n_best, read_predictions
 from bert_span.data.window_batches import window_batches
-from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.extractors.extractor import Extractor
 from bert_span.reporting import report_page
 from bert_span.reporting.question_results import question_results
 from bert_span.scoring.squad_scores import official_scores
@@ -35,7 +35,7 @@ def write_report(options, predict_file, window_options=None, verify=True):
     )
   num_windows, windows = None, ()
   if model:
-    extractor = SpanExtractor.from_preset(model, window_options, verify=verify)
+    extractor = Extractor.from_preset(model, window_options, verify=verify)
     if chosen and not {"start_logits", "end_logits"} <= {*extractor.logits}:
       raise ValueError(
         f"--question_id: a {extractor.head_name} head has no start and end "

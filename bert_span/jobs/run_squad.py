@@ -20,11 +20,12 @@ from bert_span.presets.model_directory import read_heads
 from bert_span.presets.selection import selection_words
 from bert_span.presets.span_config import read_span_config
 from bert_span.reporting.score_table import format_bio_scores, format_scores
-from bert_span.scoring.squad_scores import official_scores
+from bert_span.scoring.annotator_agreement import AgreementReport
+from bert_span.scoring.squad_scores import evaluate_multi_span, official_scores
 from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.squad.tfds import read_file_or_tfds
 from bert_span.storage.atomic_file import write_json_atomically
-from bert_span.storage.files import is_remote
+from bert_span.storage.files import is_remote, read_json_object
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
 from bert_span.training.callbacks import TerminationRequest
@@ -115,7 +116,7 @@ def _train(run, questions, strategy):
   """Trains and saves the model; returns whether it was trained before."""
   # Before the work on the data, so that a wrong path is reported first.
   teachers = {
-    path: SpanExtractor.from_preset(path, verify=run.source.verify)
+    path: Extractor.from_preset(path, verify=run.source.verify)
     for path in run.teachers
   }
   extractor, training_set, digest = _training_inputs(run, strategy)
@@ -204,7 +205,9 @@ def _predict(run, squad_file):
   if cut:
     name, num_more = f"of {cut[0]}", len(cut) - 1
     log_line(cut_line(extractor.window_options, name, num_more))
-  observer = extractor.make_observer(run.disagreement_questions)
+  observer = None
+  if "tag_logits" in extractor.logits:
+    observer = AgreementReport(run.disagreement_questions)
   readers = [reader for reader in (logits, observer) if reader]
   arguments = examples, run.predict_batch_size
   if readers:  # They need the logits, which answers do without.
@@ -220,7 +223,7 @@ def _predict(run, squad_file):
     others[_LOGITS_FILE] = logits.content(run.window_options.max_seq_length)
   prediction_files.write_predictions(
     run.output_dir,
-    run.extractor_class,
+    extractor.columns,
     predictions,
     run.version_2,
     run.no_span,
@@ -244,11 +247,23 @@ def _evaluate(run, squad_file):
     path = run.path(prediction_files.NULL_ODDS_FILE)
     null_odds = prediction_files.read_na_probs(path)
   scores = official_scores(squad_file, predictions, null_odds)
-  more = run.extractor_class.file_scores(run.output_dir, squad_file.examples)
+  more = {}
+  if run.extractor_class.columns.entries == "spans":
+    more = _scores_of_spans(run, squad_file)
   write_json_atomically(run.path(_SCORES_FILE), {**scores, **more})
   print(format_scores(scores))
   if more:
     print(f"\n{format_bio_scores(more)}")
+
+
+def _scores_of_spans(run, squad_file):
+  """Scores of sets of spans, and how the tags agree with the annotators."""
+  path = run.path(prediction_files.SPANS_FILE)
+  spans = prediction_files.read_span_predictions(path)
+  scores = evaluate_multi_span(squad_file.examples, spans)
+  path = run.path(prediction_files.AGREEMENT_FILE)
+  # Predictions of another program have no such file.
+  return scores | (read_json_object(path) if tf.io.gfile.exists(path) else {})
 
 
 def _extractor_of(run, loaded, needs_head=False):

@@ -6,7 +6,7 @@ import sys
 import tensorflow as tf
 
 from bert_span.client.predict_api import SERVING_DEFAULT
-from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.extractors.extractor import Extractor
 from bert_span.serving import local_server
 from bert_span.serving.signatures import ServedModel
 from bert_span.tflite import file as tflite_file
@@ -14,7 +14,7 @@ from bert_span.tflite import file as tflite_file
 
 def serve_model(model, server, **options):
   """Serves a model and the demo page, by `ServerOptions`, until stopped."""
-  extractor = SpanExtractor.from_preset(model, **options)
+  extractor = Extractor.from_preset(model, **options)
   steps = local_server.StoppableSteps()
   served = ServedModel(extractor, on_windows=steps)
   # Traced now, so that the first answer takes no longer than others.

@@ -110,6 +110,11 @@ def encode(backbone, inputs):
   return outputs["sequence_output"] if isinstance(outputs, dict) else outputs
 
 
+def pooler_of(backbone):
+  """Returns the pooler of BERT and ELECTRA, which no logit needs, or None."""
+  return getattr(backbone, "pooled_dense", None)
+
+
 def check_sequence_length(backbone, max_seq_length):
   """Refuses windows that the encoder has no position embeddings for."""
   if max_seq_length > backbone.max_sequence_length:

@@ -23,8 +23,20 @@ def float32_policy(dtype, owner):
   return policy
 
 
+class Head(Float32Layer):
+  """A head whose weights have their names in files, not numbers."""
+
+  def save_own_variables(self, store):
+    for weight in self.weights:
+      store[weight.name] = weight
+
+  def load_own_variables(self, store):
+    weights = {weight.name: weight for weight in self.weights}
+    assign_weights(weights, store, self.name)
+
+
 @keras.saving.register_keras_serializable(package="bert_span")
-class SpanHead(Float32Layer):
+class SpanHead(Head):
   """Scores every position as the start and as the end of the answer.
 
   start_logits[i] = S . T_i and end_logits[i] = E . T_i for the encoder's
@@ -67,7 +79,7 @@ class SpanHead(Float32Layer):
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
-class BioHead(Float32Layer):
+class BioHead(Head):
   """Tags every position as B, I or O: p_i = softmax(W h_i + b).
 
   B is the first token of a span of the answer, I another token of it, O a token
@@ -125,8 +137,8 @@ def named_logits(names, logits):
 
 
 def assign_head(head, tensors):
-  """Fills a head with named arrays; a missing bias becomes 0."""
-  weights = {weight.name: weight for weight in head.weights}
+  """Fills a head with arrays by their names in files; without one bias is 0."""
+  weights = weights_by_name(head)
   if "bias" in tensors and "bias" not in weights:
     raise ValueError(
       "The trained head has a bias, but the model has none. Use "
@@ -135,6 +147,18 @@ def assign_head(head, tensors):
   if getattr(head, "use_bias", False):
     tensors = {"bias": keras.ops.zeros_like(head.bias), **tensors}
   assign_weights(weights, tensors, f"the trained {head.name}")
+
+
+def weights_by_name(head):
+  """Returns the dict of a head's weights by their names in files."""
+  names = {}
+  head.save_own_variables(names)
+  if len(names) != len(head.weights):
+    raise ValueError(
+      f"The head {head.name} must have its weights itself, and not in layers "
+      f"inside it. Received: {len(names)} of {len(head.weights)} weights."
+    )
+  return dict(zip(names, head.weights, strict=True))
 
 
 def assign_weights(variables, tensors, source):

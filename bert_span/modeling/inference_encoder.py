@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from bert_span.modeling.architectures import architecture_of
-from bert_span.modeling.encoder import check_not_quantized
+from bert_span.modeling.encoder import check_not_quantized, pooler_of
 from bert_span.modeling.heads import named_logits
 from bert_span.modeling.keras_internals import lora_products, sublayers
 from bert_span.modeling.relative_scores import DISTANCE_TABLE, RelativeScores
@@ -31,10 +31,12 @@ class InferenceEncoder(tf.Module):
     embeddings = backbone.token_embedding.path.removesuffix("token_embedding")
     # Raw variables only: a tf.Module that holds Keras objects is exported
     # without their values.
+    pooler = pooler_of(backbone)
+    unused = {weight.path for weight in pooler.weights} if pooler else {}
     self._weights = {
       weight.path.removeprefix(embeddings): weight.value
       for weight in backbone.weights
-      if not weight.path.startswith("pooled_dense")
+      if weight.path not in unused
     }
     # What LoRA adds to a weight, as (scale, A, B).
     self._adapters = {

@@ -10,6 +10,7 @@ import io
 import os
 
 import keras
+import keras_hub
 from keras.src.backend.common import global_state
 from keras.src.saving import saving_lib
 from keras_hub.src.utils import preset_utils
@@ -91,6 +92,13 @@ def weights_content(model):
   """
   file = _WeightsFile()
   keras.Model.save_weights(model, file)
+  return file.getvalue()
+
+
+def task_weights_content(task):
+  """Returns the bytes that save_task_weights of a KerasHub task writes."""
+  file = _WeightsFile()
+  keras_hub.models.Task.save_task_weights(task, file)
   return file.getvalue()
 
 

@@ -219,3 +219,20 @@ def _function_of(value, get):
   from_logits = options.get("from_logits", from_logits)
   module = value.__module__ or ""  # None where it was defined by exec
   return value.__name__, module.startswith("keras.src."), from_logits
+
+
+def metrics_of_outputs(metrics, outputs):
+  """Returns a list of one metric as a dict of one for each output."""
+  if not isinstance(metrics, list | tuple) or len(metrics) != 1:
+    return metrics
+  (metric,) = metrics
+  copies = [metric] * len(outputs)
+  if isinstance(metric, keras.metrics.Metric):  # An object has one sum.
+    try:
+      copies = [metric.from_config(metric.get_config()) for _ in copies]
+    except TypeError:
+      raise ValueError(
+        f"metrics: {metric.name} cannot be copied for each output. Give its "
+        f"function, or a dict of an object for each of {', '.join(outputs)}."
+      ) from None
+  return {name: [copy] for name, copy in zip(outputs, copies, strict=True)}

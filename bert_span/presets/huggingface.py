@@ -250,7 +250,7 @@ def save_huggingface(extractor, directory):
   files = files_of(architecture_of(backbone).name)
   if files.check_transformers:
     files.check_transformers(encoder_config(backbone))
-  class_name = f"{files.class_name}For{extractor.transformers_task}"
+  class_name = f"{files.class_name}ForQuestionAnswering"
   extractor.check_trained()
   weights = {w.name: value for w, value in merged_weights(extractor.head)}
   head = {

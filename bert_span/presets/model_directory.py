@@ -1,10 +1,11 @@
-"""A trained model as files: a KerasHub preset and the head beside it.
+"""A trained model as files: a KerasHub preset with its task.
 
 KerasHub reads encoder and tokenizer from it without this package.
 """
 
 import io
 import os
+import zipfile
 
 import h5py
 import keras
@@ -12,8 +13,11 @@ import numpy as np
 
 from bert_span.modeling import encoder
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
+from bert_span.modeling.encoder import merged_weights
+from bert_span.modeling.heads import weights_by_name
 from bert_span.modeling.keras_internals import (
   preset_file,
+  task_weights_content,
   weights_content,
   write_preset_config,
 )
@@ -28,8 +32,10 @@ from bert_span.presets.encoder_weights import (
   parse_config,
   unfilled_encoder,
 )
-from bert_span.presets.selection import SELECTION_FILE
+from bert_span.presets.model_card import write_model_card
+from bert_span.presets.selection import SELECTION_FILE, write_selection
 from bert_span.storage.atomic_file import (
+  replaced_directory,
   write_bytes,
   write_json_atomically,
   write_lines,
@@ -38,9 +44,9 @@ from bert_span.storage.files import (
   checked_object,
   file_sha256,
   is_bare_name,
+  is_remote,
   read_json_object,
 )
-from bert_span.storage.tensor_files import read_tensors, write_tensors
 from bert_span.text.vocabulary import (
   BYTE_PAIRS,
   SENTENCE_PIECES,
@@ -51,6 +57,7 @@ from bert_span.text.vocabulary import (
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
+HEAD_FILE = "task.weights.h5"
 TOKENIZER_FILE = "tokenizer.json"
 VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
 _PAIRS_FILE = "assets/tokenizer/vocabulary.json"  # of RoBERTa
@@ -64,14 +71,12 @@ _KINDS = {
 }
 _TOKENIZER_FILES = (TOKENIZER_FILE, *_VOCABULARY_FILES, _MERGES_FILE)
 CHECKSUMS_FILE = "checksums.json"
-_EXTENSION = ".safetensors"
-_HEAD_ENDING = f"_head{_EXTENSION}"
 _MODEL_FILES = {
-  *(CONFIG_FILE, WEIGHTS_FILE, CHECKSUMS_FILE, "metadata.json"),
+  *(CONFIG_FILE, WEIGHTS_FILE, HEAD_FILE, CHECKSUMS_FILE, "metadata.json"),
+  *(span_config.TASK_FILE, span_config.PREPROCESSOR_FILE, SELECTION_FILE),
   *_TOKENIZER_FILES,
-  SELECTION_FILE,
-  span_config.CONFIG_FILE,
 }
+_KERAS_CONFIG = "config.json"  # of a .keras file
 # What writes the files of an ending.
 _WRITERS = {
   ".keras": "Write the file with extractor.save",
@@ -94,13 +99,69 @@ _OWN_FIELDS = "attention_dropout", "activation", "layer_norm_epsilon"
 _PACKED_SIZE = 2**22
 
 
+def save_model(extractor, directory, selection=None, half_precision=False):
+  """Writes an extractor as a directory, see `Extractor.save_to_preset`."""
+  directory = os.fspath(directory)
+  check_folder_name(directory)
+  if not is_remote(directory):
+    directory = os.path.realpath(directory)
+    is_empty = os.path.isdir(directory) and not os.listdir(directory)
+    if os.path.lexists(directory) and not is_empty:
+      _check_is_model(directory)
+  tokenizer = extractor.preprocessor.tokenizer
+  with replaced_directory(
+    directory,
+    last=[span_config.TASK_FILE, SELECTION_FILE],
+    keeps=lambda name: name not in _MODEL_FILES,
+  ) as unfinished:
+    save_backbone(extractor.backbone, unfinished, half_precision)
+    if extractor.head_is_trained:
+      save_head(extractor, unfinished)
+    save_tokenizer(
+      unfinished,
+      tokenizer.full_vocabulary,
+      tokenizer.do_lower_case,
+      architecture_of(extractor.backbone),
+    )
+    write_checksums(unfinished)
+    write_selection(unfinished, selection)
+    write_model_card(unfinished, directory, extractor)
+    span_config.write_task_files(extractor, unfinished)
+
+
+def _check_is_model(directory):
+  """Refuses to replace anything but a model of this package."""
+  is_folder = os.path.isdir(directory)
+  if not is_folder or span_config.read_span_config(directory) is None:
+    raise ValueError(
+      f"{directory} is not replaced: it has no {span_config.TASK_FILE} of "
+      "bert_span, so it is no model of it. Save the model in a new directory."
+    )
+
+
+def write_keras_folder(path, content):
+  """Writes the bytes of a .keras file as a folder, whole or not at all."""
+  is_model = os.path.isfile(os.path.join(path, _KERAS_CONFIG))
+  if os.path.lexists(path) and not is_model:
+    raise ValueError(
+      f"{path} is not replaced: it is no folder of a Keras model. Give another "
+      "path."
+    )
+  with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    names = {*archive.namelist()}
+    with replaced_directory(
+      path, last=[_KERAS_CONFIG], keeps=lambda name: name not in names
+    ) as unfinished:
+      archive.extractall(unfinished)
+
+
 def save_backbone(backbone, directory, half_precision=False):
   """Writes an encoder of `build_encoder` into a local directory."""
   if backbone.variable_dtype == "bfloat16":  # HDF5 has no such numbers.
     raise ValueError(
       'A model in bfloat16 is not saved. Load it with dtype="float32".'
     )
-  weights = encoder.merged_weights(backbone)  # None of them is quantized.
+  weights = merged_weights(backbone)  # None of them is quantized.
   write_preset_config(backbone, directory)
   path = os.path.join(directory, CONFIG_FILE)
   config = encoder.encoder_config(backbone)
@@ -116,18 +177,19 @@ def save_backbone(backbone, directory, half_precision=False):
   check_read_back(weights, {w.path: w.numpy() for w in read}, path)
 
 
-def save_head(head, directory):
-  """Writes a head, a Keras layer, into a local directory."""
+def save_head(extractor, directory):
+  """Writes the head of an extractor into a local directory."""
+  head = extractor.head
   if not head.name.endswith("_head"):
     raise ValueError(
       f'The name of a head must end in "_head". Received: {head.name!r}'
     )
-  weights = encoder.merged_weights(head)
-  path = os.path.join(directory, head.name + _EXTENSION)
-  write_tensors(path, {weight.name: value for weight, value in weights})
-  tensors = read_tensors(path)
-  read = {weight.path: tensors[weight.name] for weight, _ in weights}
-  check_read_back(weights, read, path)
+  path = os.path.join(directory, HEAD_FILE)
+  write_bytes(path, task_weights_content(extractor))
+  stored = _read_heads(path).get(head.name, {})
+  names = {w.path: name for name, w in weights_by_name(head).items()}
+  read = {path: stored.get(name) for path, name in names.items()}
+  check_read_back(merged_weights(head), read, path)
 
 
 def halve_weights(path):
@@ -196,9 +258,8 @@ def save_tokenizer(
 
 def write_checksums(directory):
   """Writes checksums.json: the SHA-256 of the model's files."""
-  names = [CONFIG_FILE, WEIGHTS_FILE, *_TOKENIZER_FILES]
+  names = [CONFIG_FILE, WEIGHTS_FILE, HEAD_FILE, *_TOKENIZER_FILES]
   names = [n for n in names if os.path.exists(os.path.join(directory, n))]
-  names += _head_files(directory)
   write_json_atomically(
     os.path.join(directory, CHECKSUMS_FILE),
     {name: file_sha256(os.path.join(directory, name)) for name in names},
@@ -232,11 +293,6 @@ def check_folder_name(path):
       f"{path} would be a folder with the name of a file. {_WRITERS[ending]}, "
       f"or give a name without {ending}."
     )
-
-
-def is_other_file(name):
-  """Whether a file of a model directory, by its path there, is no part."""
-  return name not in _MODEL_FILES and not name.endswith(_HEAD_ENDING)
 
 
 def load_backbone(directory):
@@ -300,10 +356,33 @@ def _count_numbers(weights_path):
 
 def read_heads(directory):
   """The trained heads in a local directory, as `LoadedPreset` has them."""
-  return {
-    name.removesuffix(_EXTENSION): read_tensors(os.path.join(directory, name))
-    for name in _head_files(directory)
-  }
+  config = span_config.read_span_config(directory)
+  path = os.path.join(directory, HEAD_FILE)
+  if config is None or not config["head_is_trained"]:
+    return {}
+  if not os.path.exists(path):
+    raise ValueError(
+      f"{path} is missing, the weights of the trained head. Copy the model "
+      "again."
+    )
+  return _read_heads(path)
+
+
+def _read_heads(path):
+  """The weights of heads in a task.weights.h5: by name of the layer."""
+  heads = {}
+  try:
+    with h5py.File(path) as file:
+      for layer in file["layers"].values():
+        weights = {key: value[()] for key, value in layer["vars"].items()}
+        if weights:
+          heads[layer["vars"].attrs["name"]] = weights
+  # h5py raises many types for damaged files.
+  except Exception as error:
+    raise ValueError(
+      f"Cannot read {path}: {error}. Copy the model again."
+    ) from error
+  return heads
 
 
 def find_tokenizer(preset, backbone):
@@ -360,8 +439,3 @@ def _read_tokenizer(path, kind, backbone):
       )
   about = checked_object(values.get(_OWN_KEY, {}), f"{path}, {_OWN_KEY}")
   return lower_case, about.get("keeps_accents") is True
-
-
-def _head_files(directory):
-  names = sorted(os.listdir(directory))
-  return [name for name in names if name.endswith(_HEAD_ENDING)]

@@ -1,23 +1,35 @@
-"""span_config.json: what a model directory says about text and answers."""
+"""What the files of a model say about text and answers."""
 
 import dataclasses
-import json
 import os
 
+import keras
 import tensorflow as tf
 
 from bert_span.options.fields import options_from_json
 from bert_span.options.messages import shortened
 from bert_span.presets import hub
-from bert_span.storage.atomic_file import write_text_atomically
-from bert_span.storage.files import checked_object, parse_json, read_bytes
+from bert_span.storage.atomic_file import write_json_atomically
+from bert_span.storage.files import (
+  checked_object,
+  parse_json,
+  read_bytes,
+  read_json_object,
+)
 from bert_span.storage.json_fields import NAMES
 from bert_span.text.options import WindowOptions
 
-CONFIG_FILE = "span_config.json"
+TASK_FILE = "task.json"
+PREPROCESSOR_FILE = "preprocessor.json"
+CONFIG_FILE = "span_config.json"  # of a TFLite model
 MODEL_CARD = "README.md"
 _FORMAT_VERSION = 1
 _TYPES = {"head": str, "do_lower_case": bool, "window": dict, "decoder": dict}
+_TASK_TYPES = {
+  "head_name": str,
+  "decoder_options": dict,
+  "head_is_trained": bool,
+}
 # The trained models that come with this package.
 EMBEDDED_NAMES = ("minilm_squad",)
 _FOLDER = os.path.join(
@@ -51,34 +63,18 @@ def find_model_file(model, name):
     return None
 
 
-def span_config(do_lower_case, window_options, decoder_options, head):
-  """What a model says about text and answers, a dict of JSON values."""
+def span_config(extractor):
+  """What a model says about text and answers, a dict of JSON values.
+
+  The file of a TFLite model has it as span_config.json.
+  """
   return {
     "format": _FORMAT_VERSION,
-    "head": head,
-    "do_lower_case": do_lower_case,
-    "window": dataclasses.asdict(window_options),
-    "decoder": dataclasses.asdict(decoder_options),
+    "head": extractor.head_name,
+    "do_lower_case": extractor.preprocessor.tokenizer.do_lower_case,
+    "window": dataclasses.asdict(extractor.window_options),
+    "decoder": dataclasses.asdict(extractor.decoder_options),
   }
-
-
-def write_span_config(directory, config):
-  """Writes a `span_config` into a model directory."""
-  path = os.path.join(directory, CONFIG_FILE)
-  write_text_atomically(path, json.dumps(config, indent=2) + "\n")
-
-
-def update_decoder(directory, values):
-  """Changes some decoding options in a model directory's span_config.json."""
-  config = read_span_config(directory)
-  config["decoder"] = {**config["decoder"], **values}
-  write_span_config(directory, config)
-
-
-def read_span_config(directory):
-  """Reads a `span_config`; None if the directory or embedded model has none."""
-  path = find_model_file(directory, CONFIG_FILE)
-  return parse_span_config(read_bytes(path), path) if path else None
 
 
 def parse_span_config(content, path):
@@ -89,11 +85,91 @@ def parse_span_config(content, path):
       f"{path}: it must be of format {_FORMAT_VERSION} with a head. Received: "
       f"format {config.get('format')!r}, head {config.get('head')!r}."
     )
-  for key, kind in _TYPES.items():
-    if not isinstance(config.get(key), kind):
-      raise ValueError(
-        f"{path}: {key} must be a JSON {NAMES[kind]}. Received: "
-        f"{shortened(config.get(key))}. Correct it, or save the model again."
-      )
+  _check_types(config, _TYPES, path)
   options_from_json(WindowOptions, config["window"], f"{path}, window")
   return config
+
+
+def write_task_files(extractor, directory):
+  """Writes task.json and preprocessor.json into a local directory.
+
+  They are what KerasHub's save_to_preset writes, without what other files have:
+  the encoder, the vocabulary, and in task.json the preprocessor.
+  """
+  config = extractor.get_config()
+  task = {name: config[name] for name in ("name", "trainable", *_TASK_TYPES)}
+  kind = type(extractor)
+  settings = {
+    "module": kind.__module__,
+    "class_name": kind.__name__,
+    "config": {**task, "head": config["head"]},
+    "registered_name": keras.saving.get_registered_name(kind),
+  }
+  write_json_atomically(os.path.join(directory, TASK_FILE), settings)
+  settings = config["preprocessor"]
+  # Padding to the longest window is chosen when a model is loaded.
+  del settings["config"]["pad_to_max"]
+  arguments = extractor.preprocessor.tokenizer.file_arguments
+  tokenizer = settings["config"]["tokenizer"]["config"]
+  tokenizer |= dict.fromkeys(arguments)
+  write_json_atomically(os.path.join(directory, PREPROCESSOR_FILE), settings)
+
+
+def update_decoder(directory, values):
+  """Changes some decoding options in a model directory's task.json."""
+  path = os.path.join(directory, TASK_FILE)
+  task = read_json_object(path)
+  task["config"]["decoder_options"] |= values
+  write_json_atomically(path, task)
+
+
+def read_span_config(directory):
+  """What a model directory, or the embedded model, says about text and answers.
+
+  Returns:
+    A dict of head, do_lower_case, window, decoder and head_is_trained, the
+    decoder unchecked; None for a directory of KerasHub, of Hugging Face, or for
+    a name.
+  """
+  path = find_model_file(directory, TASK_FILE)
+  task = path and _config_of(path)
+  if not task or "head_name" not in task:  # A task of KerasHub's own.
+    return None
+  _check_types(task, _TASK_TYPES, path)
+  path = find_model_file(directory, PREPROCESSOR_FILE)
+  if not path:
+    raise ValueError(
+      f"{directory} has {TASK_FILE} and no {PREPROCESSOR_FILE}. Copy the model "
+      "again."
+    )
+  preprocessor = _config_of(path)
+  _check_types(preprocessor, {"options": dict, "tokenizer": dict}, path)
+  options_from_json(WindowOptions, preprocessor["options"], f"{path}, options")
+  tokenizer = checked_object(
+    preprocessor["tokenizer"].get("config"), f"{path}, tokenizer"
+  )
+  # Only WordPieces can be lower-cased.
+  lower_case = {"do_lower_case": tokenizer.get("do_lower_case", False)}
+  _check_types(lower_case, {"do_lower_case": bool}, f"{path}, tokenizer")
+  return {
+    "head": task["head_name"],
+    **lower_case,
+    "window": preprocessor["options"],
+    "decoder": task["decoder_options"],
+    "head_is_trained": task["head_is_trained"],
+  }
+
+
+def _config_of(path):
+  """The configuration of the Keras object that a file has."""
+  values = parse_json(read_bytes(path), path)
+  return checked_object(checked_object(values, path).get("config"), path)
+
+
+def _check_types(values, types, path):
+  for key, kind in types.items():
+    if not isinstance(values.get(key), kind):
+      raise ValueError(
+        f"{path}: {key} must be a JSON {NAMES[kind]}. Received: "
+        f"{shortened(values.get(key))}. Correct it, or save the model again."
+      )

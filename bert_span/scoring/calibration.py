@@ -72,7 +72,7 @@ def check_calibration(
 
   `options` are those of the decoder of `extractor_class`.
   """
-  if not extractor_class.has_joint_probability:
+  if not hasattr(options, "temperature"):
     raise ValueError(
       f"A model with a {extractor_class.head_name} head is not calibrated. "
       "Only the probabilities of a span head have a temperature."

@@ -20,7 +20,7 @@ import functools
 
 import numpy as np
 
-from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.extractors.extractor import Extractor
 
 # The columns of an answer and their types in Spark.
 ANSWER_TYPE = (
@@ -47,7 +47,7 @@ def make_predict_fn(model):
   Raises:
     ValueError: there is no such model.
   """
-  extractor = SpanExtractor.from_preset(model)
+  extractor = Extractor.from_preset(model)
 
   def predict(questions, contexts):
     rows = list(zip(questions, contexts, strict=True))

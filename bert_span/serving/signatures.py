@@ -46,7 +46,7 @@ class ServedModel(tf.Module):
       )
     graph = extractor.make_graph(steps, on_windows)
     outputs = extractor.columns
-    num_entries = extractor.num_entries(extractor.decoder_options)
+    num_entries = _num_entries(outputs, extractor.decoder_options)
     logit_names = tuple(extractor.logits)
 
     @tf.function(input_signature=[_STRINGS, _STRINGS], autograph=False)
@@ -68,6 +68,13 @@ class ServedModel(tf.Module):
     self.text_resource = extractor.preprocessor.tokenizer.resource
     self.model = graph.model
     self.functions = {SERVING_DEFAULT: answer, LOGITS: logits}
+
+
+def _num_entries(columns, options):
+  """Entries in a list of answers; None if they depend on the batch."""
+  if columns.entries == "spans":
+    return None
+  return options.n_best_size + int(options.version_2_with_negative)
 
 
 def _checked(**inputs):

@@ -15,6 +15,8 @@ if their joined bytes are a token, in the order of the tokens' scores. With one
 merge a token and scores by rank, this gives the same tokens.
 """
 
+import functools
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -65,16 +67,18 @@ class BytePairTokenizer(Tokenizer):
 
   # A window is <s> question </s></s> passage </s>.
   num_separators, do_lower_case = 2, False
+  file_arguments = "vocabulary", "merges"
 
   def __init__(self, vocabulary, merges, add_prefix_space=False, **kwargs):
     super().__init__(vocabulary, **kwargs)
+    tokens = self.vocabulary
     self._merges = np.array(list(merges), object)
     self.add_prefix_space = add_prefix_space
-    ranks = _ranks(self.vocabulary, self._merges)
+    ranks = _ranks(tokens, self._merges)
     # Each byte as the character of its number.
     characters = [
       "".join(chr(BYTES[c]) for c in token) if token in ranks else ""
-      for token in self.vocabulary
+      for token in tokens
     ]
     # Bytes of each token, and of the spaces at its start and its end.
     self._num_bytes, self._leading, self._trailing = np.array(
@@ -85,28 +89,26 @@ class BytePairTokenizer(Tokenizer):
       np.int64,
     ).T
     # Applies the merges; a SavedModel with these ops must track it.
-    self.resource = piece_ops(
-      _sentencepiece_model(self.vocabulary, characters, ranks)
-    )
+    self.resource = piece_ops(_sentencepiece_model(tokens, characters, ranks))
 
-  cls_id = property(lambda self: self._special_id("<s>"))
-  sep_id = property(lambda self: self._special_id("</s>"))
-  pad_id = property(lambda self: self._special_id("<pad>"))
+  cls_id = functools.cached_property(lambda self: self._special_id("<s>"))
+  sep_id = functools.cached_property(lambda self: self._special_id("</s>"))
+  pad_id = functools.cached_property(lambda self: self._special_id("<pad>"))
 
   def _special_id(self, token):
-    if token not in self.vocabulary:
+    tokens = self.vocabulary
+    if token not in tokens:
       raise ValueError(
-        f"The vocabulary of {len(self.vocabulary)} tokens lacks {token}. Use "
-        "the vocab.json and merges.txt of RoBERTa."
+        f"The vocabulary of {len(tokens)} tokens lacks {token}. Use the "
+        "vocab.json and merges.txt of RoBERTa."
       )
-    return self.vocabulary.index(token)
+    return tokens.index(token)
 
   @property
   def full_vocabulary(self):
     return BytePairs(self.vocabulary, self._merges.tolist())
 
-  def call(self, texts):
-    """Returns the `Tokens` of texts, string [batch], UTF-8."""
+  def _tokens(self, texts):
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     prefixes = tf.zeros_like(texts, tf.int64)
     if self.add_prefix_space:

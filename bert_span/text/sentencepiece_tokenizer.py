@@ -65,6 +65,7 @@ class SentencePieceTokenizer(Tokenizer):
   """
 
   do_lower_case = False
+  file_arguments = ("model",)
 
   def __init__(self, model, family, **kwargs):
     self.full_vocabulary = SentencePieces(model, family)
@@ -95,8 +96,7 @@ class SentencePieceTokenizer(Tokenizer):
     # A SavedModel with these ops must track it.
     self.resource = piece_ops(proto)
 
-  def call(self, texts):
-    """Returns the `Tokens` of texts, string [batch], UTF-8."""
+  def _tokens(self, texts):
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     characters = tf.strings.unicode_decode(texts, "UTF-8")
     after = character_ends(characters.values)

@@ -9,6 +9,7 @@ tensorflow-text for the WordPiece algorithm only.
 from typing import NamedTuple
 
 import keras
+import keras_hub
 import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -63,8 +64,15 @@ class Characters(NamedTuple):
   is_mark: tf.Tensor  # bool [characters], a dropped combining mark
 
 
-class Tokenizer(keras.layers.Layer):
-  """A layer with a vocabulary; texts may also be a list of strings."""
+class Tokenizer(keras_hub.tokenizers.Tokenizer):
+  """A tokenizer of KerasHub's that gives `Tokens`: ids with their offsets.
+
+  It is saved and loaded with the model that it is part of, see
+  `Extractor.save_to_preset`.
+  """
+
+  # The arguments that a model directory has as files of their own.
+  file_arguments = ("vocabulary",)
 
   def __init__(self, vocabulary, **kwargs):
     super().__init__(**kwargs)
@@ -77,14 +85,47 @@ class Tokenizer(keras.layers.Layer):
     """List of tokens; the index is the id."""
     return self._vocabulary.tolist()
 
+  def get_vocabulary(self):
+    """Returns the list of tokens; the index is the id."""
+    return self.vocabulary
+
+  def vocabulary_size(self):
+    """Returns the number of tokens."""
+    return len(self._vocabulary)
+
+  def id_to_token(self, id):
+    """Returns the token of an id."""
+    return self._vocabulary[id]
+
+  def token_to_id(self, token):
+    """Returns the id of a token; ValueError if there is none."""
+    return self.vocabulary.index(token)
+
+  def tokenize(self, texts):
+    """Returns the `Tokens` of texts, string [batch] in UTF-8 or list of str."""
+    return self._tokens(tf.convert_to_tensor(texts, tf.string))
+
+  # KerasHub's would return ragged lists.
+  def call(self, texts):
+    return self.tokenize(texts)
+
   def get_config(self):
     return {**super().get_config(), "vocabulary": self.vocabulary}
 
-  def __call__(self, texts):
-    # Keras accepts tensors and arrays, not lists of Python strings.
-    if isinstance(texts, list):
-      texts = tf.constant(texts, tf.string)
-    return super().__call__(texts)
+  @classmethod
+  def from_preset(cls, preset, **kwargs):
+    """Raises ValueError: a tokenizer is loaded with its model."""
+    raise ValueError(
+      f"{cls.__name__} is loaded with its model: "
+      f"bert_span.Extractor.from_preset({preset!r}).preprocessor.tokenizer."
+    )
+
+  def save_to_preset(self, preset_dir):
+    """Raises ValueError: a tokenizer is saved with its model."""
+    raise ValueError(
+      "A tokenizer is saved with its model: extractor.save_to_preset("
+      f"{preset_dir!r})."
+    )
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -151,8 +192,7 @@ class WordPieceTokenizer(Tokenizer):
     vocabulary = self.vocabulary
     return WordPieces(vocabulary) if self.keeps_accents else vocabulary
 
-  def call(self, texts):
-    """Returns the `Tokens` of texts, string [batch], UTF-8."""
+  def _tokens(self, texts):
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     # One text, in pieces of bounded memory. No word contains a line break.
     pieces = _pieces(tf.strings.reduce_join(texts, separator="\n"))

@@ -103,13 +103,7 @@ def _license(training):
 def tflite_content(extractor, options):
   """Returns the bytes of a TFLite file, which is not checked yet."""
   extractor.check_trained()
-  tokenizer = extractor.preprocessor.tokenizer
-  config = span_config(
-    tokenizer.do_lower_case,
-    extractor.window_options,
-    extractor.decoder_options,
-    extractor.head_name,
-  )
+  config = span_config(extractor)
   config["tflite"] = {
     "max_length": extractor.window_options.max_seq_length,
     "dynamic_length": options.dynamic_length,
@@ -118,7 +112,7 @@ def tflite_content(extractor, options):
   return with_metadata(
     convert(extractor, options),
     options.info or ModelInfo(version=bert_span.__version__),
-    tokenizer.full_vocabulary,
+    extractor.preprocessor.tokenizer.full_vocabulary,
     config,
     extractor.logits_descriptions,
   )

@@ -68,7 +68,6 @@ class TFLiteSpanExtractor:
     content = tflite_file.check_unchanged(path, config)
     kind = extractor_class(config["head"], path)
     self.columns = kind.columns
-    self.no_answer_reason = kind.no_answer_reason
     self.window_options = window_options or WindowOptions(**config["window"])
     self.decoder_options = decoder_options or options_from_json(
       kind.decoder_class.options_type, config["decoder"], f"{path}, decoder"

@@ -4,12 +4,19 @@ import dataclasses
 import hashlib
 
 from bert_span.answers.answer import Answer, Prediction
-from bert_span.scoring.squad_scores import official_scores
+from bert_span.scoring.squad_scores import evaluate_multi_span, official_scores
 from bert_span.squad.reader import SquadFile
 from bert_span.training.options import SelectionOptions
 
 # The official scores that a training shows, if the data have them.
 _SHOWN = ("exact_match", "exact", "f1", "HasAns_f1", "NoAns_f1")
+_SHOWN_OF_SPANS = ("exact_match_f1", "overlap_f1")
+
+
+def selection_metrics(columns):
+  """Names of the scores that can select a model with these `columns`."""
+  more = _SHOWN_OF_SPANS if columns.entries == "spans" else ()
+  return ("f1", "exact_match", *more)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,5 +70,8 @@ class DevelopmentSet:
       null_odds if version_2 else None,
     )
     shown = {name: scores[name] for name in _SHOWN if name in scores}
+    if extractor.columns.entries != "spans":
+      return shown
     spans = {p.qas_id: [s.text for s in p.spans] for p in predictions}
-    return shown | extractor.development_scores(self.squad_file.examples, spans)
+    scores = evaluate_multi_span(self.squad_file.examples, spans)
+    return shown | {name: scores[name] for name in _SHOWN_OF_SPANS}

@@ -145,7 +145,7 @@ def train_on(
   callbacks, strategy and saves_checkpoints see `Trainer`, for clears_fitted
   `Extractor.note_training`. Returns the steps made by this call.
   """
-  extractor.prepare_training()
+  extractor.follow_encoder()
   # Values that determine batches and loss; the trainer adds the others.
   fingerprint = {
     **(fingerprint or {}),
@@ -157,7 +157,7 @@ def train_on(
     "num_examples": training_set.num_examples,
     "num_windows": len(training_set.windows),
     "windows_sha256": training_set.windows.digest(),
-    **extractor.fingerprint(options),
+    **_annotator_options(extractor, options),
   }
   loss, windows = extractor.make_loss(options), training_set.windows
   loss_fn = window_loss_fn(extractor.preprocessor, loss)
@@ -210,6 +210,19 @@ def train_on(
     unsummed_embeddings=[table] if options.clip_by_unsummed_embeddings else [],
   )
   return trainer.train(batches.dataset)
+
+
+def _annotator_options(extractor, options):
+  """JSON values that labels and loss of several annotators depend on."""
+  if not extractor.preprocessor.every_annotator:
+    return {}
+  weights = options.bio_class_weights
+  return {
+    "head": extractor.head_name,
+    "annotator_labels": options.annotator_labels,
+    "bio_loss_reduction": options.bio_loss_reduction,
+    "bio_class_weights": list(weights) if weights else None,
+  }
 
 
 class _FirstStep(Callback):

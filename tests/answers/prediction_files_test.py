@@ -14,10 +14,8 @@ from bert_span import DecoderOptions, SpanDecoder, SquadExample
 from bert_span.answers import prediction_files as files_lib
 from bert_span.answers import predictions as predictions_lib
 from bert_span.answers.answer import Answer, Prediction
-from bert_span.answers.columns import SPAN_COLUMNS
+from bert_span.answers.columns import BIO_COLUMNS, SPAN_COLUMNS
 from bert_span.answers.prediction_files import write_predictions
-from bert_span.extractors.bio_extractor import BioExtractor
-from bert_span.extractors.span_extractor import SpanExtractor
 
 _OPTIONS = DecoderOptions(n_best_size=2, version_2_with_negative=True)
 # "\ud800" is a lone surrogate, as a JSON escape can hold: U+FFFD for ops.
@@ -47,7 +45,7 @@ def _read(folder):
 
 
 def test_files_have_the_original_s_format(tmp_path, predictions):
-  write_predictions(tmp_path, SpanExtractor, predictions, True)
+  write_predictions(tmp_path, SPAN_COLUMNS, predictions, True)
   files = _read(tmp_path)
   assert sorted(files) == _SPAN_FILES
   text = (tmp_path / "predictions.json").read_text()
@@ -81,7 +79,7 @@ def test_files_have_the_original_s_format(tmp_path, predictions):
 def test_a_fault_never_leaves_files_of_two_runs(
   tmp_path, predictions, monkeypatch, names, error, at
 ):
-  write_predictions(tmp_path, SpanExtractor, predictions, True)
+  write_predictions(tmp_path, SPAN_COLUMNS, predictions, True)
   old, calls = _read(tmp_path), []
 
   def faulty(call):
@@ -97,7 +95,7 @@ def test_a_fault_never_leaves_files_of_two_runs(
   for name in names:
     monkeypatch.setattr(os, name, faulty(getattr(os, name)))
   with pytest.raises(error) if at < 6 else contextlib.nullcontext():
-    write_predictions(tmp_path, SpanExtractor, predictions[:1], True)
+    write_predictions(tmp_path, SPAN_COLUMNS, predictions[:1], True)
   left = _read(tmp_path)
   is_new = [list(content) == ["z"] for content in left.values()]
   assert all(is_new) or not any(is_new)
@@ -108,9 +106,9 @@ def test_a_fault_never_leaves_files_of_two_runs(
 
 
 def test_files_of_an_earlier_run_do_not_stay(tmp_path, predictions, capsys):
-  write_predictions(tmp_path, SpanExtractor, predictions, True)
+  write_predictions(tmp_path, SPAN_COLUMNS, predictions, True)
   (tmp_path / "notes.json").write_text("{}")
-  write_predictions(tmp_path, SpanExtractor, predictions, False)
+  write_predictions(tmp_path, SPAN_COLUMNS, predictions, False)
   names = ["nbest_predictions.json", "notes.json", "predictions.json"]
   assert sorted(_read(tmp_path)) == names
   assert str(tmp_path / "null_odds.json") in capsys.readouterr().err
@@ -121,7 +119,7 @@ def test_files_of_an_earlier_run_do_not_stay(tmp_path, predictions, capsys):
   )
   found = Prediction("z", best, (best, al), (al, best))
   nothing = Prediction("a", Answer("", 0, 0, 0.0, 1.0, 1e6), (), ())
-  write_predictions(tmp_path, BioExtractor, [found, nothing], True)
+  write_predictions(tmp_path, BIO_COLUMNS, [found, nothing], True)
   names = ("text", "char_start", "char_end", "score", "probability")
   spans = [{name: getattr(span, name) for name in names} for span in (al, best)]
   assert _read(tmp_path) == {

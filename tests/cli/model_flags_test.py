@@ -34,11 +34,11 @@ def test_a_wrong_value_of_a_saved_option_is_named_with_its_file(
 ):
   model = tmp_path / "model"
   shutil.copytree(shared_model(), model)
-  config = json.loads((model / "span_config.json").read_text())
-  config["decoder"] |= value
-  (model / "span_config.json").write_text(json.dumps(config))
+  task = json.loads((model / "task.json").read_text())
+  task["config"]["decoder_options"] |= value
+  (model / "task.json").write_text(json.dumps(task))
   run = run_here(f"bert_span.{name}", *f"{flags}={model}".split())
   assert run.returncode == 1
   (line,) = run.stderr.splitlines()[-1:]
-  assert f"{model}/span_config.json, decoder: " in line
+  assert f"{model}/task.json, decoder" in line
   assert re.search(message, line)

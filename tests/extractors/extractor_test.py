@@ -9,7 +9,6 @@ from unittest import mock
 import numpy as np
 import pytest
 import safetensors.numpy
-import tensorflow as tf
 from exported_tflite import parsed
 from tensorflow.lite.python import schema_py_generated as schema
 from tiny_extractor import (
@@ -27,6 +26,7 @@ from toy_trainer import copy_stopped
 from bert_span import (
   BioDecoderOptions,
   DecoderOptions,
+  Extractor,
   FineTuningOptions,
   SpanExtractor,
   SquadExample,
@@ -87,38 +87,29 @@ def _check_same_weights(extractor, expected):
     np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(
-  ("kind", "weights"),
-  [
-    (SpanExtractor, "span_head.safetensors"),
-    (BioExtractor, "tag_head.safetensors"),
-  ],
-)
-def test_a_saved_model_is_complete_and_gives_the_same_answers(
-  tmp_path, kind, weights
-):
+@pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
+def test_a_saved_model_is_complete_and_gives_the_same_answers(tmp_path, kind):
   extractor = tiny_extractor(version_2=True, do_lower_case=False, kind=kind)
   extractor.save_to_preset(f"{tmp_path}/model/")
   assert os.listdir(tmp_path) == ["model"]
   assert sorted(os.listdir(tmp_path / "model")) == [
     *("README.md", "assets", "checksums.json", "config.json"),
-    *(
-      "metadata.json",
-      "model.weights.h5",
-      "span_config.json",
-      weights,
-      "tokenizer.json",
-    ),
+    *("metadata.json", "model.weights.h5", "preprocessor.json", "task.json"),
+    *("task.weights.h5", "tokenizer.json"),
   ]
-  config = json.loads((tmp_path / "model" / "span_config.json").read_text())
-  assert config == {
-    "format": 1,
-    "head": kind.head_name,
-    "do_lower_case": False,
-    "window": {"max_seq_length": 32, "doc_stride": 8, "max_query_length": 8},
-    "decoder": dataclasses.asdict(extractor.decoder_options),
-  }
-  loaded = SpanExtractor.from_preset(tmp_path / "model")
+  task, preprocessor = (
+    json.loads((tmp_path / "model" / f"{name}.json").read_text())
+    for name in ("task", "preprocessor")
+  )
+  assert task["registered_name"] == f"bert_span>{kind.__name__}"
+  decoder = dataclasses.asdict(extractor.decoder_options)
+  assert task["config"]["decoder_options"] == json.loads(json.dumps(decoder))
+  windows = {"max_seq_length": 32, "doc_stride": 8, "max_query_length": 8}
+  assert preprocessor["config"]["options"] == windows
+  tokenizer = preprocessor["config"]["tokenizer"]["config"]
+  assert tokenizer["vocabulary"] is None  # It is among the assets.
+  assert tokenizer["do_lower_case"] is False
+  loaded = Extractor.from_preset(tmp_path / "model")
   assert type(loaded) is kind
   _check_same_weights(loaded, extractor)
   with eagerly():
@@ -127,14 +118,14 @@ def test_a_saved_model_is_complete_and_gives_the_same_answers(
     )
   # Options that are given win over the saved ones.
   windows, options = WindowOptions(24, 4, 6), kind.decoder_class.options_type()
-  loaded = SpanExtractor.from_preset(tmp_path / "model", windows, options)
+  loaded = kind.from_preset(tmp_path / "model", windows, options)
   assert loaded.window_options == windows
   assert loaded.decoder_options == options
 
 
 def test_saving_again_replaces_the_model_and_keeps_other_files(copied):
   names = set(os.listdir(copied))
-  for name in ("note.txt", "tag_head.safetensors", "selection.json"):
+  for name in ("note.txt", "selection.json"):
     (copied / name).write_text("of a model before")
   other = tiny_extractor(seed=2)
   other.save_to_preset(copied)
@@ -166,9 +157,7 @@ def test_other_decoder_options_give_other_answers(copied):
 def test_a_failed_save_leaves_the_old_model(copied, extractor, monkeypatch):
   files = {path: path.stat().st_mtime_ns for path in copied.iterdir()}
   fail = mock.Mock(side_effect=OSError("disk full"))
-  monkeypatch.setattr(
-    "bert_span.extractors.preset_model.write_span_config", fail
-  )
+  monkeypatch.setattr("bert_span.presets.span_config.write_task_files", fail)
   with pytest.raises(OSError, match="disk full"):
     extractor.save_to_preset(copied)
   assert os.listdir(copied.parent) == ["model"]
@@ -179,7 +168,6 @@ def test_other_file_systems_and_links_are_written_and_read(extractor, tmp_path):
   folder = f"file://{tmp_path}/model"
   tiny_extractor(kind=BioExtractor).save_to_preset(folder)
   extractor.save_to_preset(folder)
-  assert not tf.io.gfile.exists(f"{folder}/tag_head.safetensors")
   latest = tmp_path / "latest"
   latest.symlink_to(tmp_path / "model")
   extractor.save_to_preset(latest)
@@ -201,17 +189,22 @@ def test_only_models_are_replaced(tmp_path, extractor):
 
 
 def test_a_model_that_does_not_fit_is_refused(copied, extractor):
-  path = copied / "span_config.json"
-  config = path.read_text()
+  path = copied / "task.json"
+  text = path.read_text()
   for changes, message in (
-    ({"head": "pointer"}, "'pointer'"),
-    ({"decoder": {"max_answer_length": 10**12}}, "max_answer_length.*10{12}"),
-    ({"decoder": {"beam": 3}}, "beam"),
+    ({"head_name": "pointer"}, "'pointer'"),
+    (
+      {"decoder_options": {"max_answer_length": 10**12}},
+      "task.json.*max_answer_length.*10{12}",
+    ),
+    ({"decoder_options": {"beam": 3}}, "beam"),
   ):
-    path.write_text(json.dumps({**json.loads(config), **changes}))
+    task = json.loads(text)
+    task["config"] |= changes
+    path.write_text(json.dumps(task))
     with pytest.raises(ValueError, match=message):
       SpanExtractor.from_preset(copied)
-  path.write_text(config)
+  path.write_text(text)
   with pytest.raises(ValueError, match=r"span head.*SpanExtractor"):
     BioExtractor.from_preset(copied)
   with pytest.raises(ValueError, match=r"stride.*doc_stride"):
@@ -228,9 +221,13 @@ def test_a_model_that_does_not_fit_is_refused(copied, extractor):
 
 
 def test_a_new_head_does_not_answer_before_it_was_trained(copied):
-  (copied / "span_head.safetensors").unlink()
-  extractor = SpanExtractor.from_preset(copied, verify=False)
+  (copied / "task.weights.h5").unlink()
+  with pytest.raises(ValueError, match=r"task\.weights\.h5 is missing"):
+    SpanExtractor.from_preset(copied, verify=False)
+  trained = shared_extractor()
+  extractor = SpanExtractor(trained.backbone, trained.preprocessor)
   extractor.save_to_preset(copied)
+  assert not (copied / "task.weights.h5").exists()
   for new in (extractor, SpanExtractor.from_preset(copied)):
     with pytest.raises(ValueError, match="Train it first"):
       new.answer(QUESTION, CONTEXT)

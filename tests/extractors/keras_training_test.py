@@ -114,11 +114,11 @@ def test_callbacks_of_keras_work(tmp_path):
 _LOAD = """
 import sys, keras
 # Classes are registered when they are imported.
-from bert_span import BertAdamW, BioExtractor, SpanExtractor
+from bert_span import BertAdamW, BioExtractor, Extractor
 for path in sys.argv[1:]:
   load = keras.saving.load_model
   if not path.endswith(".keras"):
-    load = SpanExtractor.from_preset
+    load = Extractor.from_preset
   print(load(path).answer("Who built the mill?", {context!r}))
 """
 
@@ -189,6 +189,11 @@ def _generated():
     {"answer_text": tf.string, "answer_start": tf.int32},
   )
   return tf.data.Dataset.from_generator(lambda: iter([(_X, _Y)]), types)
+
+
+def _streamed(y):
+  """A dataset of one batch that does not say how many it has."""
+  return _batched((_X, y)).batch(3).filter(lambda x, y: True)
 
 
 class _Sequence(keras.utils.PyDataset):
@@ -267,10 +272,19 @@ _WRONG = {
   "no shapes": ({"x": _generated()}, "output_signature"),
   "batch_size": ({"x": _batches(_X, _Y), "batch_size": 2}, "batch_size"),
   "row of a dataset": ({"x": _batches(_X, _MOVED)}, "question 1 of batch 0: "),
+  "row of its last batch": (
+    {"x": _batched((_X, {**_Y, "answer_start": [22, 30, 7]})).batch(2)},
+    "question 0 of batch 1: ",
+  ),
+  "row of a generator": ({"x": _streamed(_MOVED)}, "question 1 of batch 0: "),
   "empty dataset": ({"x": _batches(_X, _Y).take(0)}, "no questions"),
   "validation_data": (
     {"x": _X, "y": _Y, "validation_data": (_X, _MOVED)},
     "validation_data: question 1: ",
+  ),
+  "validation dataset": (
+    {"x": _X, "y": _Y, "validation_data": _batches(_X, _MOVED)},
+    "validation_data: question 1 of batch 0: ",
   ),
 }
 _BIO_WRONG = {

@@ -6,20 +6,22 @@ import pathlib
 import shutil
 import subprocess
 import sys
+from typing import ClassVar
 
 import h5py
+import keras
 import keras_hub
 import numpy as np
 import pytest
 import tensorflow as tf
 from programs import run_python
-from safetensors.numpy import save
-from tiny_encoder import INPUTS, tiny_encoder
+from tiny_encoder import INPUTS
 from tiny_extractor import extractor_of, tiny_extractor
 
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling import encoder
-from bert_span.modeling.heads import BioHead, SpanHead
 from bert_span.presets import model_directory
 from bert_span.presets.load_pretrained import load_pretrained
 from bert_span.presets.vocabulary_files import load_vocabulary
@@ -115,36 +117,58 @@ np.save({str(tmp_path / "output.npy")!r}, backbone(inputs))
   np.testing.assert_allclose(found, extractor.backbone(INPUTS), atol=1e-6)
 
 
-@pytest.mark.parametrize("head", [SpanHead(use_bias=False), BioHead()])
-def test_attention_dropout_and_head_survive_saving_again(tmp_path, head):
-  head.build((None, None, 8))
-  backbone = tiny_encoder(dropout=0.0, attention_dropout=0.3)
-  model_directory.save_backbone(backbone, tmp_path)
-  model_directory.save_head(head, tmp_path)
-  loaded = load_pretrained(tmp_path)
-  assert loaded.head_weights.keys() == {head.name}
-  weights = loaded.head_weights[head.name]
-  assert ("bias" in weights) == isinstance(head, BioHead)
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_attention_dropout_and_head_survive_saving_again(tmp_path, has_bias):
+  kind = BioExtractor if has_bias else SpanExtractor
+  made = tiny_extractor(dropout=0.0, attention_dropout=0.3, kind=kind)
+  made = kind(made.backbone, made.preprocessor, head_bias=has_bias)
+  made.head_is_trained = True
+  made.save_to_preset(tmp_path / "model")
+  loaded = load_pretrained(tmp_path / "model")
+  assert loaded.head_weights.keys() == {made.head.name}
+  weights = loaded.head_weights[made.head.name]
+  assert weights.keys() == {weight.name for weight in made.head.weights}
+  np.testing.assert_array_equal(weights["kernel"], made.head.kernel)
+  assert ("bias" in weights) == has_bias
   assert loaded.backbone.dropout == 0.0
   assert encoder.encoder_config(loaded.backbone).attention_dropout == 0.3
-  _assert_same_outputs(loaded.backbone, backbone)
+  _assert_same_outputs(loaded.backbone, made.backbone)
+  again = Extractor.from_preset(tmp_path / "model")
+  assert len(again.head.weights) == len(made.head.weights)
 
 
-def test_the_file_of_a_head_has_its_name(tmp_path):
-  head = SpanHead(name="point_head")
-  head.build((None, None, 8))
-  model_directory.save_head(head, tmp_path)
-  (tmp_path / "pretraining_heads.safetensors").touch()  # not a head's file
-  assert model_directory.read_heads(str(tmp_path)).keys() == {"point_head"}
-  with pytest.raises(ValueError, match=r"_head.*Received: 'point'"):
-    model_directory.save_head(SpanHead(name="point"), tmp_path)
+def test_kerashub_reads_the_weights_of_a_head(copy, saved):
+  other = tiny_extractor(seed=3, num_layers=2)
+  other.load_task_weights(copy / "task.weights.h5")
+  np.testing.assert_array_equal(other.head.kernel, saved[0].head.kernel)
+
+
+def test_a_head_that_cannot_be_saved_is_refused(tmp_path):
+  tiny = tiny_extractor()
+
+  class Two(SpanExtractor):
+    logits: ClassVar = {"logits": (2,)}
+
+  for head, message in (
+    (keras.layers.Dense(2, name="point"), r"_head.*Received: 'point'"),
+    (
+      keras.Sequential([keras.layers.Dense(2)], name="dense_head"),
+      "dense_head must have its weights itself",
+    ),
+  ):
+    made = Two(tiny.backbone, tiny.preprocessor, head=head)
+    made.head_is_trained = True
+    with pytest.raises(ValueError, match=message):
+      made.save_to_preset(tmp_path / "model")
+  assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
   ("name", "content"),
   [
-    ("span_head.safetensors", b"damaged"),
-    ("span_head.safetensors", save({"kernel": np.ones([16, 2], np.int64)})),
+    ("task.weights.h5", b"damaged"),
+    ("task.weights.h5", b"\x89HDF\r\n\x1a\n" + bytes(range(256))),
+    ("task.weights.h5", None),
     ("model.weights.h5", b"\x89HDF\r\n\x1a\n" + bytes(range(256))),
     ("model.weights.h5", None),
     ("config.json", b"[" * 100_000),
@@ -189,7 +213,7 @@ def test_changed_files_are_refused_unless_not_verified(copy):
   checksums = json.loads((copy / "checksums.json").read_text())
   assert set(checksums) == {
     *("config.json", "model.weights.h5", "tokenizer.json"),
-    *("assets/tokenizer/vocabulary.txt", "span_head.safetensors"),
+    *("assets/tokenizer/vocabulary.txt", "task.weights.h5"),
   }
   for name in checksums:
     path = copy / name
@@ -200,8 +224,8 @@ def test_changed_files_are_refused_unless_not_verified(copy):
     if name == "config.json":
       load_pretrained(copy, verify=False)
     path.write_bytes(before)
-  (copy / "span_head.safetensors").unlink()
-  with pytest.raises(ValueError, match=r"span_head.*checksums"):
+  (copy / "task.weights.h5").unlink()
+  with pytest.raises(ValueError, match=r"task\.weights.*checksums"):
     load_pretrained(copy)
 
 
@@ -289,32 +313,26 @@ def test_a_file_beyond_a_limit_is_an_error_that_leaves_the_old_one(
   assert ended.returncode == 0, ended.stderr[-2000:]
 
 
-def _damage(path):
-  with h5py.File(path, "r+") as file:
-    file["layers/dense/vars/1"][0] += 1
-
-
 @pytest.mark.parametrize(
-  ("name", "writer", "path"),
+  ("name", "path", "dataset"),
   [
-    ("pooled_dense/bias", "write_bytes", "model.weights.h5"),
-    ("span_head/kernel", "write_tensors", "span_head.safetensors"),
+    ("pooled_dense/bias", "model.weights.h5", "layers/dense/vars/1"),
+    ("span_head/kernel", "task.weights.h5", "layers/span_head/vars/kernel"),
   ],
 )
 def test_what_is_read_back_otherwise_replaces_nothing(
-  copy, monkeypatch, name, writer, path
+  copy, monkeypatch, name, path, dataset
 ):
-  write = getattr(model_directory, writer)
+  write = model_directory.write_bytes
 
   def damaging(written, content):
     write(written, content)
-    if os.path.basename(written) == "model.weights.h5":
-      _damage(written)
-    if os.path.basename(written) == "span_head.safetensors":
-      write(written, {n: 2 * value for n, value in content.items()})
+    if os.path.basename(written) == path:
+      with h5py.File(written, "r+") as file:
+        file[dataset][0] += 1
 
   before = {p: p.read_bytes() for p in copy.rglob("*") if p.is_file()}
-  monkeypatch.setattr(model_directory, writer, damaging)
+  monkeypatch.setattr(model_directory, "write_bytes", damaging)
   with pytest.raises(ValueError, match=f"{path}.*{name}"):
     tiny_extractor().save_to_preset(copy)
   assert os.listdir(copy.parent) == [copy.name]

@@ -1,48 +1,85 @@
-"""span_config.json: what is changed in it, older files, damaged files."""
+"""task.json and preprocessor.json: what is changed in them, damaged files."""
 
 import json
+import shutil
 
 import pytest
+from tiny_extractor import shared_model
 
-from bert_span import DecoderOptions, WindowOptions
-from bert_span.presets.span_config import (
-  CONFIG_FILE,
-  read_span_config,
-  span_config,
-  update_decoder,
-  write_span_config,
-)
-
-_CONFIG = span_config(
-  False, WindowOptions(64, 16, 12), DecoderOptions(n_best_size=7), "span"
-)
+from bert_span import DecoderOptions
+from bert_span.presets.span_config import read_span_config, update_decoder
 
 
-def test_updating_the_decoder_leaves_all_else(tmp_path):
+@pytest.fixture
+def copied(tmp_path):
+  """A copy of a model directory."""
+  return shutil.copytree(shared_model(), tmp_path / "model")
+
+
+def test_updating_the_decoder_leaves_all_else(copied):
   changes = {"temperature": 1.5, "null_score_diff_threshold": -2.25}
-  write_span_config(tmp_path, _CONFIG)
-  update_decoder(tmp_path, changes)
-  after = read_span_config(tmp_path)
-  decoder = DecoderOptions(n_best_size=7, **changes)
-  assert DecoderOptions(**after["decoder"]) == decoder
-  assert {**after, "decoder": _CONFIG["decoder"]} == _CONFIG
-  assert [path.name for path in tmp_path.iterdir()] == [CONFIG_FILE]
+  before, task = read_span_config(copied), _read(copied / "task.json")
+  files = {path: path.read_bytes() for path in copied.rglob("*.*")}
+  update_decoder(copied, changes)
+  after = read_span_config(copied)
+  assert DecoderOptions(**after["decoder"]) == DecoderOptions(**changes)
+  assert {**after, "decoder": before["decoder"]} == before
+  task["config"]["decoder_options"] |= changes
+  assert _read(copied / "task.json") == task
+  changed = [path for path in files if path.read_bytes() != files[path]]
+  assert changed == [copied / "task.json"]
+
+
+def test_a_task_of_kerashub_is_none_of_ours(copied):
+  task = _read(copied / "task.json")
+  del task["config"]["head_name"]
+  task["registered_name"] = "keras_hub>BertTextClassifier"
+  (copied / "task.json").write_text(json.dumps(task))
+  assert read_span_config(copied) is None
+
+
+def _read(path):
+  return json.loads(path.read_text())
 
 
 @pytest.mark.parametrize(
-  ("values", "message"),
+  ("name", "key", "value", "message"),
   [
-    ([], "object"),
-    ({**_CONFIG, "format": 2}, "format 2"),
-    ({**_CONFIG, "head": 7}, "head.*7"),
-    ({**_CONFIG, "do_lower_case": "false"}, "do_lower_case.*'false'"),
-    ({**_CONFIG, "window": []}, r"window.*\[\]"),
-    ({**_CONFIG, "window": {"max_seq_length": "384"}}, "max_seq_length.*'384'"),
-    ({**_CONFIG, "window": {"doc_stride": 0}}, "doc_stride.* 0"),
-    ({**_CONFIG, "window": {"stride": 3}}, "stride"),
+    ("task", None, [], "object"),
+    ("task", "config", [], r"object"),
+    ("task", "head_name", 7, "head_name.*7"),
+    ("task", "decoder_options", None, "decoder_options.*None"),
+    ("task", "head_is_trained", "false", "head_is_trained.*'false'"),
+    ("preprocessor", None, 3, "object"),
+    ("preprocessor", "tokenizer", [], r"tokenizer.*\[\]"),
+    ("preprocessor", "tokenizer", {"config": 2}, "tokenizer"),
+    (
+      "preprocessor",
+      "tokenizer",
+      {"config": {"do_lower_case": "false"}},
+      "do_lower_case.*'false'",
+    ),
+    ("preprocessor", "options", [], r"options.*\[\]"),
+    ("preprocessor", "options", {"max_seq_length": "384"}, "length.*'384'"),
+    ("preprocessor", "options", {"doc_stride": 0}, "doc_stride.* 0"),
+    ("preprocessor", "options", {"stride": 3}, "stride"),
   ],
 )
-def test_values_of_other_types_are_refused(tmp_path, values, message):
-  (tmp_path / CONFIG_FILE).write_text(json.dumps(values))
-  with pytest.raises(ValueError, match=rf"{CONFIG_FILE}.*{message}"):
-    read_span_config(tmp_path)
+def test_values_of_other_types_are_refused(copied, name, key, value, message):
+  path = copied / f"{name}.json"
+  values = _read(path)
+  if key is None:
+    values = value
+  elif key == "config":
+    values[key] = value
+  else:
+    values["config"][key] = value
+  path.write_text(json.dumps(values))
+  with pytest.raises(ValueError, match=rf"{name}\.json.*{message}"):
+    read_span_config(copied)
+
+
+def test_a_missing_preprocessor_is_named(copied):
+  (copied / "preprocessor.json").unlink()
+  with pytest.raises(ValueError, match=rf"{copied}.*preprocessor\.json"):
+    read_span_config(copied)

@@ -22,6 +22,7 @@ from bert_span import (
   BioDecoderOptions,
   BioExtractor,
   DecoderOptions,
+  Extractor,
   FineTuningOptions,
   SpanExtractor,
   SquadExample,
@@ -82,12 +83,12 @@ def _weights_file(extractor, folder):
 
 def _directory(extractor, folder, **options):
   extractor.save_to_preset(folder / "model", **options)
-  return SpanExtractor.from_preset(folder / "model")
+  return Extractor.from_preset(folder / "model")
 
 
 def _bfloat16_directory(extractor, folder):
   extractor.save_to_preset(folder / "model")
-  return SpanExtractor.from_preset(folder / "model", dtype="bfloat16")
+  return Extractor.from_preset(folder / "model", dtype="bfloat16")
 
 
 def _shared_head(extractor, folder):
@@ -222,7 +223,7 @@ def test_a_training_gives_an_answer_and_resets_what_was_fitted(
   assert extractor.decoder_options == expected
   assert capsys.readouterr().err.count("are reset") == 1
   extractor.save_to_preset(tmp_path / "model")
-  saved = SpanExtractor.from_preset(tmp_path / "model")
+  saved = Extractor.from_preset(tmp_path / "model")
   assert saved.decoder_options == expected
 
 
