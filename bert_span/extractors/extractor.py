@@ -30,8 +30,8 @@ from bert_span.extractors.question_batches import (
   question_batches,
 )
 from bert_span.keras_backend import check_not_forked
+from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import (
-  EncoderConfig,
   build_encoder,
   check_not_quantized,
   check_sequence_length,
@@ -53,7 +53,7 @@ from bert_span.modeling.losses import (
   metrics_of_outputs,
 )
 from bert_span.options.fields import options_from_json
-from bert_span.presets import model_directory
+from bert_span.presets import hub, model_directory
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.encoder_weights import check_read_back
 from bert_span.presets.model_directory import check_folder_name
@@ -624,8 +624,10 @@ class Extractor(keras_hub.models.Task):
     Args:
       preset: "minilm_squad", the model that comes with the package; a
         directory that `save_to_preset` or run_squad wrote; a Hugging Face
-        directory; a name or a directory of KerasHub; or an `EncoderSource`,
-        for instance of a TensorFlow 1 checkpoint.
+        directory; a name on a hub, "hf://owner/name" or
+        "hf://owner/name@revision", of such a directory; a name or a directory
+        of KerasHub; or an `EncoderSource`, for instance of a TensorFlow 1
+        checkpoint.
       window_options, decoder_options: None takes the saved ones.
       fixed_length: see pad_to_max of `SpanPreprocessor`.
       verify: compare the files with the checksums they were saved with.
@@ -650,6 +652,8 @@ class Extractor(keras_hub.models.Task):
     source, dtype = preset, resolve_dtype(dtype)
     if not isinstance(preset, EncoderSource):
       source = EncoderSource(preset=os.fspath(preset), verify=verify)
+    if source.preset:
+      source = dataclasses.replace(source, preset=hub.fetch(source.preset))
     config = (source.preset and read_span_config(source.preset)) or {}
     kind = cls._class_of(config, preset)
     window = window_options or WindowOptions(**config.get("window", {}))
@@ -727,9 +731,10 @@ class Extractor(keras_hub.models.Task):
     It is a directory of KerasHub: metadata.json, config.json and
     model.weights.h5 of the encoder, task.json with the decoding options,
     task.weights.h5 of the head unless it is new, preprocessor.json with the
-    window options, tokenizer.json and assets. checksums.json is ours. An old
-    model is replaced; other files in its directory stay. On a remote file
-    system (gs://...) files are replaced one by one, task.json last.
+    window options, tokenizer.json and assets. checksums.json is ours, and so is
+    README.md, for a hub, unless a person wrote or edited it. An old model is
+    replaced; other files in its directory stay. On a remote file system
+    (gs://...) files are replaced one by one, task.json last.
 
     Args:
       preset_dir: a local path or one of tf.io.gfile.
@@ -778,7 +783,7 @@ class Extractor(keras_hub.models.Task):
     _check_overwrite(path, overwrite)
     write_bytes(path, weights_content(self))
 
-  def export(self, path, format=None, source=None, **options):
+  def export(self, path, format=None, source=None, proof="short", **options):
     """Writes the model for a server or for devices, and checks the result.
 
     Args:
@@ -788,6 +793,8 @@ class Extractor(keras_hub.models.Task):
         None takes that of the path.
       source: name or directory of the model, such as "minilm_squad", whose
         card, licence and scores the export quotes.
+      proof: "short" or "full": on how many questions what was written is
+        compared with the model, some 20 or 220 windows.
       **options: of `export_saved_model`: version, steps, dtype, with_warmup; or
         of `TFLiteOptions`: quantization, dynamic_length, ...
 
@@ -822,10 +829,10 @@ class Extractor(keras_hub.models.Task):
       )
     if format == "tf_saved_model":
       return serving_export.export_saved_model(
-        self, path, source=source, **options
+        self, path, source=source, proof=proof, **options
       )[0]
     options = tflite_export.TFLiteOptions(**options)
-    tflite_export.export_tflite(self, path, options, source=source)
+    tflite_export.export_tflite(self, path, options, source=source, proof=proof)
     return path
 
   def check_preprocessor(self):
@@ -884,9 +891,9 @@ class Extractor(keras_hub.models.Task):
       and keras.saving.deserialize_keras_object(config[name], custom_objects)
       for name in ("preprocessor", "head")
     )
-    backbone = build_encoder(
-      EncoderConfig(**config["encoder"]), config["dtype"]
-    )
+    encoder = config["encoder"]
+    config_type = ARCHITECTURES[encoder["architecture"]].config
+    backbone = build_encoder(config_type(**encoder), config["dtype"])
     for layer in sublayers(backbone):  # The inner ones last.
       layer.trainable = layer.path not in config["frozen_layers"]
     extractor = cls(
