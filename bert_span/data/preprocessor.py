@@ -122,8 +122,8 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     elif isinstance(tokenizer, BytePairs):
       tokenizer = BytePairTokenizer(*tokenizer)
     elif isinstance(tokenizer, WordPieces):
-      tokens, keeps_accents = tokenizer
-      tokenizer = WordPieceTokenizer(tokens, do_lower_case, keeps_accents)
+      tokens, *rules = tokenizer
+      tokenizer = WordPieceTokenizer(tokens, do_lower_case, *rules)
     elif not isinstance(tokenizer, Tokenizer):
       tokenizer = WordPieceTokenizer(tokenizer, do_lower_case)
     self.tokenizer = tokenizer
