@@ -88,22 +88,10 @@ class _Tensor(NamedTuple):
 class _PickledTensors:
   """The tensors of a file, with the methods of an open safetensors file."""
 
-  def __init__(self, path):
-    self._bytes = np.memmap(path, np.uint8, "r")
-    is_zip = bytes(self._bytes[: len(_ZIP_MARK)]) == _ZIP_MARK
-    read = self._read_zip if is_zip else self._read_old
-    # Storages are pairs of their first byte and their number of bytes.
-    self._tensors, self._storages = read(path)
-    if not isinstance(self._tensors, dict):
-      raise ValueError("it must be a dict of tensors")
-    for name, tensor in self._tensors.items():
-      if not isinstance(tensor, _Tensor):
-        raise ValueError(f"{name!r} in it must be a tensor")
-      try:
-        if self.get_tensor(name).nbytes > self._bytes.size:
-          raise ValueError("it repeats elements to more than the file's size")
-      except (ValueError, LookupError) as error:
-        raise ValueError(f"tensor {name!r} is not in it: {error}") from error
+  def __init__(self, content, tensors, storages):
+    self._bytes = content
+    self._tensors = tensors
+    self._storages = storages  # first byte and number of bytes, by key
 
   def keys(self):
     return self._tensors.keys()
@@ -126,49 +114,6 @@ class _PickledTensors:
       (storage.first + first) * dtype.itemsize,
       [stride * dtype.itemsize for stride in strides],
     )
-
-  def _read_zip(self, path):
-    files = {}
-    with zipfile.ZipFile(path) as archive:
-      for info in archive.infolist():
-        header = bytes(self._bytes[info.header_offset :][: _ZIP_HEADER.size])
-        mark, *lengths = _ZIP_HEADER.unpack(header)
-        start = info.header_offset + _ZIP_HEADER.size + sum(lengths)
-        is_stored = info.compress_type == zipfile.ZIP_STORED
-        if not (is_stored and info.file_size == info.compress_size):
-          raise ValueError(f"{info.filename} in it is compressed")
-        if mark != _ZIP_MARK or start + info.file_size > self._bytes.size:
-          raise ValueError(f"{info.filename} is not in it")
-        files[info.filename] = start, info.file_size
-    (folder,) = {name.split("/")[0] for name in files}
-    start, size = files.get(f"{folder}/byteorder", (0, 0))
-    if bytes(self._bytes[start : start + size]) == b"big":
-      raise ValueError("its numbers are big-endian")
-    with _PickleFile(io.FileIO(path)) as file:
-      file.seek(files[f"{folder}/data.pkl"][0])
-      tensors = _run(file, {})
-    folder = f"{folder}/data/"
-    return tensors, {name.removeprefix(folder): files[name] for name in files}
-
-  def _read_old(self, path):
-    types = {}
-    with _PickleFile(io.FileIO(path)) as file:
-      if (_run(file, {}), _run(file, {})) != (_MAGIC, _VERSION):
-        raise ValueError("it is no file of torch.save")
-      if _run(file, {}).get("little_endian") is not True:
-        raise ValueError("its numbers are big-endian")
-      tensors, keys = _run(file, types), _run(file, {})
-      start = file.tell()
-    storages = {}
-    for key in keys:
-      (size,) = struct.unpack("<Q", self._bytes[start : start + 8])
-      num_bytes = size * np.dtype(_STORAGES[types[key]][1]).itemsize
-      start += 8
-      if start + num_bytes > self._bytes.size:
-        raise ValueError(f"it ends before the end of storage {key!r}")
-      storages[key] = start, num_bytes
-      start += num_bytes
-    return tensors, storages
 
 
 class _PickleFile(io.BufferedReader):
@@ -196,7 +141,8 @@ def open_pickled(path):
   """
   try:
     stat = os.stat(path)
-    return _opened(os.fspath(path), stat.st_ino, stat.st_mtime_ns, stat.st_size)
+    stamp = stat.st_ino, stat.st_mtime_ns, stat.st_size
+    return _PickledTensors(_content(path), *_read(os.fspath(path), *stamp))
   # zipfile, pickletools and our own steps raise many types for damaged files.
   except Exception as error:
     reason = str(error)
@@ -211,8 +157,72 @@ def open_pickled(path):
 
 # Each weight is read by opening its file; following a pickle takes longer.
 @functools.lru_cache(4)
-def _opened(path, *_):
-  return _PickledTensors(path)
+def _read(path, *_):
+  """The tensors of a file, and where its storages are; checked."""
+  content = _content(path)
+  is_zip = bytes(content[: len(_ZIP_MARK)]) == _ZIP_MARK
+  tensors, storages = (_read_zip if is_zip else _read_old)(path, content)
+  if not isinstance(tensors, dict):
+    raise ValueError("it must be a dict of tensors")
+  file = _PickledTensors(content, tensors, storages)
+  for name, tensor in tensors.items():
+    if not isinstance(tensor, _Tensor):
+      raise ValueError(f"{name!r} in it must be a tensor")
+    try:
+      if file.get_tensor(name).nbytes > content.size:
+        raise ValueError("it repeats elements to more than the file's size")
+    except (ValueError, LookupError) as error:
+      raise ValueError(f"tensor {name!r} is not in it: {error}") from error
+  return tensors, storages
+
+
+def _content(path):
+  return np.memmap(path, np.uint8, "r")
+
+
+def _read_zip(path, content):
+  files = {}
+  with zipfile.ZipFile(path) as archive:
+    for info in archive.infolist():
+      header = bytes(content[info.header_offset :][: _ZIP_HEADER.size])
+      mark, *lengths = _ZIP_HEADER.unpack(header)
+      start = info.header_offset + _ZIP_HEADER.size + sum(lengths)
+      is_stored = info.compress_type == zipfile.ZIP_STORED
+      if not (is_stored and info.file_size == info.compress_size):
+        raise ValueError(f"{info.filename} in it is compressed")
+      if mark != _ZIP_MARK or start + info.file_size > content.size:
+        raise ValueError(f"{info.filename} is not in it")
+      files[info.filename] = start, info.file_size
+  (folder,) = {name.split("/")[0] for name in files}
+  start, size = files.get(f"{folder}/byteorder", (0, 0))
+  if bytes(content[start : start + size]) == b"big":
+    raise ValueError("its numbers are big-endian")
+  with _PickleFile(io.FileIO(path)) as file:
+    file.seek(files[f"{folder}/data.pkl"][0])
+    tensors = _run(file, {})
+  folder = f"{folder}/data/"
+  return tensors, {name.removeprefix(folder): files[name] for name in files}
+
+
+def _read_old(path, content):
+  types = {}
+  with _PickleFile(io.FileIO(path)) as file:
+    if (_run(file, {}), _run(file, {})) != (_MAGIC, _VERSION):
+      raise ValueError("it is no file of torch.save")
+    if _run(file, {}).get("little_endian") is not True:
+      raise ValueError("its numbers are big-endian")
+    tensors, keys = _run(file, types), _run(file, {})
+    start = file.tell()
+  storages = {}
+  for key in keys:
+    (size,) = struct.unpack("<Q", content[start : start + 8])
+    num_bytes = size * np.dtype(_STORAGES[types[_text(key)]][1]).itemsize
+    start += 8
+    if start + num_bytes > content.size:
+      raise ValueError(f"it ends before the end of storage {key!r}")
+    storages[key] = start, num_bytes
+    start += num_bytes
+  return tensors, storages
 
 
 def _run(file, types):
@@ -287,7 +297,7 @@ def _run(file, types):
         stack.append(storage)
       case "REDUCE":
         function, arguments = pop(2)
-        stack.append(_FUNCTIONS[function](*arguments))
+        stack.append(_FUNCTIONS[_text(function)](*arguments))
       case "BUILD":  # attributes of a dict: the versions of a model's modules
         pop(1)
         _set_items(stack[-1], [])
@@ -309,14 +319,19 @@ def _known(module, name):
   )
 
 
+def _text(value):
+  """A string; looking up a tuple of tuples could take for ever."""
+  if not isinstance(value, str):
+    raise ValueError("a name in it must be a string")
+  return value
+
+
 def _set_items(target, pairs):
   """Puts items into a dict whose keys are strings."""
   if not isinstance(target, dict):
     raise ValueError("only a dict has items and attributes")
   for key, value in pairs:
-    if not isinstance(key, str):
-      raise ValueError("the names in a dict must be strings")
-    target[key] = value
+    target[_text(key)] = value
 
 
 def _counts(*values):
@@ -327,11 +342,11 @@ def _counts(*values):
 
 def _storage(mark, kind, key, device, size, part=None):
   """The storage that an identifier in a pickle means."""
-  if mark != "storage" or kind not in _STORAGES or not isinstance(key, str):
+  if mark != "storage" or _text(kind) not in _STORAGES:
     raise ValueError("a storage in it has no known type")
   _, first, size = part or (key, 0, size)
   _counts(first, size)
-  return _Storage(kind, key, first, size)
+  return _Storage(kind, _text(key), first, size)
 
 
 def _tensor(storage, first, shape, strides, *others):

@@ -257,6 +257,27 @@ def test_a_pickle_that_asks_for_memory_is_refused(tmp_path, steps):
   assert peak < 2**24
 
 
+_NESTED = b")" + b"q\0h\0\x86" * 60  # 2^60 tuples for who walks through them
+
+
+@pytest.mark.parametrize(
+  "steps",
+  [
+    _NESTED + b")R",
+    b"}" + _NESTED + b"Ns",
+    b"(X\x07\0\0\0storage" + _NESTED + b"X\1\0\0\0kNK\1tQ",
+    b"(X\x07\0\0\0storagectorch\nFloatStorage\n" + _NESTED + b"NK\1tQ",
+  ],
+  ids=("function", "name", "type", "key"),
+)
+def test_nested_tuples_are_not_walked_through(tmp_path, steps):
+  path = tmp_path / "x.bin"
+  with zipfile.ZipFile(path, "w") as archive:
+    archive.writestr("archive/data.pkl", b"\x80\x02" + steps + b".")
+  with pytest.raises(ValueError, match=r"x\.bin.*must be a string"):
+    open_pickled(path)
+
+
 def test_a_compressed_file_is_refused_unread(tmp_path):
   path = tmp_path / "x.bin"
   write_torch_file(path, {"w": np.zeros(4, np.float32)})
