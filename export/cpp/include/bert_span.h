@@ -56,6 +56,9 @@ typedef struct bert_span_options {
   bert_span_accelerator accelerator;
   /* Where LiteRT's libraries for accelerators are; NULL for beside LiteRT's. */
   const char* library_folder;
+  /* Above it "no answer" is the answer, where questions may have none; NULL for
+   * that of the file. */
+  const double* null_score_diff_threshold;
 } bert_span_options;
 
 /* A part of the passage, or "no answer" with an empty text. Offsets are
@@ -96,6 +99,10 @@ BERT_SPAN_API void bert_span_close(bert_span_extractor* extractor);
  */
 BERT_SPAN_API bert_span_accelerator
 bert_span_runs_on(const bert_span_extractor* extractor);
+
+/* The longest n-best list, n_best_size of the file. For NULL it fails with 0. */
+BERT_SPAN_API size_t
+bert_span_n_best_size(const bert_span_extractor* extractor);
 
 /* Called after each window that was read. Anything but 0 stops the question,
  * which then fails. */

@@ -1,6 +1,7 @@
 #include "answers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -29,10 +30,24 @@ std::unique_ptr<Tokenizer> TokenizerOf(const File& file) {
                                               config.IsTrue("do_lower_case"));
 }
 
+DecoderOptions DecoderOptionsOf(const File& file, const double* threshold) {
+  DecoderOptions options(file.config());
+  if (threshold != nullptr) {
+    if (!std::isfinite(*threshold)) {
+      throw Error("null_score_diff_threshold must be a finite number. "
+                  "Received: " + std::to_string(*threshold));
+    }
+    options.null_score_diff_threshold = *threshold;
+  }
+  return options;
+}
+
 }  // namespace
 
-Answers::Answers(const File& file)
-    : file_(file), decoder_(file.config()), tokenizer_(TokenizerOf(file)) {
+Answers::Answers(const File& file, const double* null_score_diff_threshold)
+    : file_(file),
+      decoder_(DecoderOptionsOf(file, null_score_diff_threshold)),
+      tokenizer_(TokenizerOf(file)) {
   const size_t num_special = 2 + tokenizer_->num_separators;
   const size_t least = file.max_query_length() + num_special + 1;
   if (file.max_seq_length() < least ||

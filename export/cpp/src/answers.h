@@ -31,8 +31,12 @@ class Answers {
   // The logits of a window, of its number from 0, and of how many there are.
   using LogitsOf = std::function<Logits(const Window&, size_t, size_t)>;
 
-  // The options of a file, which must outlive the object.
-  explicit Answers(const File& file);
+  // The options of a file, which must outlive the object; but the threshold
+  // unless it is null.
+  explicit Answers(const File& file,
+                   const double* null_score_diff_threshold = nullptr);
+
+  size_t n_best_size() const { return decoder_.n_best_size; }
 
   Tokens Tokenize(std::string_view text) const;
 
