@@ -12,10 +12,19 @@ import venv
 import pytest
 from device_texts import HOSTILE, assert_equal
 from exported_tflite import exported_tflite, opened_tflite
-from tiny_extractor import CONTEXT, QUESTION
+from tiny_extractor import (
+  CONTEXT,
+  QUESTION,
+  extractor_of,
+  shared_model,
+  tiny_extractor,
+)
 
 from bert_span.answers.answer import Answer
+from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.squad.example import SquadExample
+from bert_span.tflite.export import tflite_content
+from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.port_vectors import vector_examples
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
@@ -85,17 +94,34 @@ class Lite:
 
 
 @pytest.fixture(scope="session")
-def lite(repository, cmake_build, litert_folder, tmp_path_factory):
-  """The environment, with a wheel that is built for it."""
-  folder = tmp_path_factory.mktemp("lite")
-  pip = sys.executable, "-m", "pip", "wheel", "--no-deps", "-q"
-  project = repository / "export/python"
-  done = subprocess.run(
-    [*pip, "-w", folder, project], capture_output=True, text=True, check=False
-  )
-  assert done.returncode == 0, done.stderr
-  (wheel,) = folder.glob("*.whl")
-  return Lite(folder / "environment", wheel, litert_folder)
+def make_lite(repository, cmake_build, litert_folder, tmp_path_factory):
+  """A function that makes an environment, with a wheel that is built for it.
+
+  It takes options of CMake. Compilers and CMake are those of `cmake_build`.
+  """
+
+  def make(**options):
+    folder = tmp_path_factory.mktemp("lite")
+    pip = sys.executable, "-m", "pip", "wheel", "--no-deps", "-q"
+    settings = (f"-Ccmake.define.{k}={v}" for k, v in options.items())
+    project = repository / "export/python"
+    done = subprocess.run(
+      [*pip, *settings, "-w", folder, project],
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (wheel,) = folder.glob("*.whl")
+    return Lite(folder / "environment", wheel, litert_folder)
+
+  return make
+
+
+@pytest.fixture(scope="session")
+def lite(make_lite):
+  """An environment with a wheel without a model."""
+  return make_lite()
 
 
 def _assert_answer(given, wanted):
@@ -126,6 +152,58 @@ def test_answers_are_those_of_the_large_extractor(options, lite):
     _assert_answer(best, wanted.answer)
     for entry, other in zip(listed, wanted.best(20), strict=True):
       _assert_answer(entry, other)
+
+
+@pytest.mark.parametrize("name", ["roberta", "bio"])
+def test_every_exported_file_answers(name, lite, tmp_path):
+  path = tmp_path / "qa.tflite"
+  if name == "bio":
+    extractor = tiny_extractor(kind=BioExtractor)
+    extractor.head.kernel.assign(0.1 * extractor.head.kernel)
+  else:
+    extractor = extractor_of(name)
+  path.write_bytes(tflite_content(extractor, TFLiteOptions()))
+  both = {"question": QUESTION, "context": CONTEXT}
+  calls = [both, both | {"n_best": 20}, both | {"n_best": 0}]
+  *given, refused = lite.call(path, calls)
+  extractor = TFLiteSpanExtractor(path)
+  wanted = [extractor.answer(**call) for call in calls[:2]]
+  _assert_answer(given[0], wanted[0])
+  for entry, other in zip(given[1], wanted[1], strict=True):
+    _assert_answer(entry, other)
+  with pytest.raises(ValueError, match=re.escape(refused)):
+    extractor.answer(**calls[2])
+  code = (
+    "import bert_span_lite, dataclasses, json, sys\n"
+    "extractor = bert_span_lite.SpanExtractor(sys.argv[1])\n"
+    "answers = extractor.answers(*sys.argv[2:])\n"
+    "assert [answers] == extractor.answers([sys.argv[2]], sys.argv[3])\n"
+    "print(json.dumps(list(map(dataclasses.asdict, answers))))"
+  )
+  done = lite.run("-c", code, path, QUESTION, CONTEXT)
+  spans = extractor.answers(QUESTION, CONTEXT)
+  for given, wanted in zip(json.loads(done.stdout), spans, strict=True):
+    _assert_answer(given, wanted)
+  done = lite.run(
+    *("-m", "bert_span_lite", "--json", "--model", path),
+    *("--question", QUESTION, "--context", CONTEXT),
+  )
+  (prediction,) = extractor.predictions([SquadExample("q", QUESTION, CONTEXT)])
+  expected = extractor.columns.json_answer(prediction, 3)
+  row = json.loads(done.stdout)
+  assert row.keys() == {"question", *expected}
+  assert_equal(row, expected)
+
+
+def test_a_model_in_the_wheel_is_the_default(make_lite):
+  path, extractor = exported_tflite()
+  lite = make_lite(BERT_SPAN_MODEL=path)
+  code = (
+    "import bert_span_lite, sys\n"
+    "print(bert_span_lite.SpanExtractor().answer(*sys.argv[1:]).text)"
+  )
+  done = lite.run("-c", code, QUESTION, CONTEXT)
+  assert done.stdout == f"{extractor.answer(QUESTION, CONTEXT).text}\n"
 
 
 def test_arguments_are_taken_and_refused_as_by_the_large_extractor(lite):
@@ -293,6 +371,25 @@ def test_the_program_prints_the_lines_of_ask(ask, tmp_path):
   assert entry.startswith("  ")
   cut = ask(model, f"--context={CONTEXT}", f"--question={9 * QUESTION}")
   assert f"max_query_length, was not read: {QUESTION}" in cut.stderr
+
+
+def test_the_benchmark_compares_the_package_with_the_large_extractor(lite):
+  done = subprocess.run(
+    [
+      *(sys.executable, "-m", "benchmarks.lite", "--sides=lite,tflite"),
+      *("--questions=3", "--starts=1", f"--lite_python={lite.python}"),
+      f"--model={shared_model(version_2=True)}",
+    ],
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+  assert done.returncode == 0, done.stderr
+  rows = done.stdout.splitlines()[-2:]
+  cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
+  assert [row[0] for row in cells] == ["lite", "tflite"]
+  assert [row[-2] for row in cells] == ["3", "3"]
+  assert float(cells[0][-1]) < 1e-5
 
 
 def test_nothing_in_a_passage_commands_the_terminal(ask):

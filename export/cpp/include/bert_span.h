@@ -69,17 +69,24 @@ typedef struct bert_span_span {
   size_t byte_start, byte_end;   /* Bytes of the passage as given. */
   size_t char_start, char_end;   /* Code points. */
   size_t utf16_start, utf16_end; /* Java, Kotlin, JavaScript, NSString. */
-  float start_logit, end_logit;
-  double score; /* Start logit + end logit, or a mean probability. */
+  float start_logit, end_logit; /* 0 of a B/I/O head. */
+  /* Start logit + end logit, or a mean probability: for a B/I/O head of tags. */
+  double score;
   double probability;
 } bert_span_span;
 
 typedef struct bert_span_answer {
   int is_answerable;
-  double null_odds; /* Score of "no answer" less that of the best span. */
+  /* Score of "no answer" less that of the best span; of a B/I/O head the log of
+   * the odds that there is no span. */
+  double null_odds;
   bert_span_span best;
-  const bert_span_span* n_best;
+  const bert_span_span* n_best; /* Best first; of a B/I/O head its spans. */
   size_t n_best_size;
+  /* What the answer consists of, in order of position: nothing for "no answer",
+   * any number of spans of a B/I/O head, otherwise the best. */
+  const bert_span_span* spans;
+  size_t num_spans;
   int question_truncated; /* max_query_length cut a question that was read. */
 } bert_span_answer;
 
@@ -100,7 +107,8 @@ BERT_SPAN_API void bert_span_close(bert_span_extractor* extractor);
 BERT_SPAN_API bert_span_accelerator
 bert_span_runs_on(const bert_span_extractor* extractor);
 
-/* The longest n-best list, n_best_size of the file. For NULL it fails with 0. */
+/* The longest n-best list, n_best_size of the file; 0 of a B/I/O head, which has
+ * no such limit. For NULL it fails with 0. */
 BERT_SPAN_API size_t
 bert_span_n_best_size(const bert_span_extractor* extractor);
 

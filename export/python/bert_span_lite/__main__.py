@@ -49,7 +49,7 @@ def main(argv=None):
           f"max_query_length, was not read: {_one_line(question)}",
           file=sys.stderr,
         )
-      _show(question, found, options)
+      _show(question, found, extractor.has_tags, options)
   except (OSError, ValueError) as error:
     print(f"bert_span_lite: {error}", file=sys.stderr)
     return 1
@@ -92,18 +92,22 @@ def _entered_questions():
       yield input("Question: ")
 
 
-def _show(question, prediction, options):
-  answer, n_best = prediction.answer, prediction.n_best[: options.n_best]
-  if options.json:
-    fields = "char_start", "char_end", "score", "probability"
-    row = {"question": question, "answer": answer.text}
-    row |= _values(answer, *fields, "null_odds")
-    logits = "start_logit", "end_logit"
-    row["n_best"] = [_values(x, "text", *fields, *logits) for x in n_best]
-    print(json.dumps(row), flush=True)
+def _show(question, prediction, has_tags, options):
+  answer, spans = prediction.answer, prediction.spans
+  listed = spans if has_tags else prediction.n_best[: options.n_best]
+  if not options.json:
+    lines = (_line(answer), *(f"  {_line(entry)}" for entry in listed))
+    print(*lines, sep="\n", flush=True)
     return
-  lines = (_line(answer), *(f"  {_line(entry)}" for entry in n_best))
-  print(*lines, sep="\n", flush=True)
+  fields = "char_start", "char_end", "score", "probability"
+  if has_tags:
+    row = {"null_odds": answer.null_odds}
+    row["answers"] = [_values(span, "text", *fields) for span in spans]
+  else:
+    logits = "start_logit", "end_logit"
+    row = {"answer": answer.text, **_values(answer, *fields, "null_odds")}
+    row["n_best"] = [_values(x, "text", *fields, *logits) for x in listed]
+  print(json.dumps({"question": question, **row}), flush=True)
 
 
 def _values(answer, *names):

@@ -20,8 +20,8 @@ class Answer:
   # Whether the end of the question was not read: it is longer than
   # max_query_length. False for an empty passage, of which nothing is read.
   question_truncated: bool
-  # In an n-best list: the logits of the first and last token, or of [CLS] for
-  # "no answer".
+  # In an n-best list of a span head: the logits of the first and last token, or
+  # of [CLS] for "no answer".
   start_logit: float | None = dataclasses.field(
     default=None, repr=False, compare=False
   )
@@ -40,8 +40,11 @@ class Prediction:
   """The answer to a question, and the other candidates."""
 
   answer: Answer
-  # Best first, with "no answer" among them.
+  # Best first. Of a span head the n-best list, with "no answer" among them; of
+  # a B/I/O head its spans.
   n_best: tuple[Answer, ...]
+  # In order of position, () for "no answer"; at most one of a span head.
+  spans: tuple[Answer, ...]
 
   def best(self, n_best: int) -> Answer | list[Answer]:
     """The answer, or with n_best above 1 the list of so many candidates."""

@@ -94,6 +94,11 @@ class SpanExtractor:
     self._n_best_size: int = _library.bert_span_n_best_size(self._pointer)
     self._lock = threading.Lock()
 
+  @property
+  def has_tags(self) -> bool:
+    """Whether it has a B/I/O head, whose answers have any number of spans."""
+    return self._n_best_size == 0
+
   @overload
   def answer(self, question: str, context: str) -> Answer: ...
 
@@ -117,7 +122,8 @@ class SpanExtractor:
       question: the question, or a list of questions.
       context: the passage, or a list with one for each question. A single
         passage serves a list of questions.
-      n_best: number of answers to a question, at most the file's n_best_size.
+      n_best: number of answers to a question, at most the n_best_size of a span
+        head.
 
     Returns:
       An `Answer`, or with n_best > 1 a list of them, best first; a list of
@@ -126,7 +132,7 @@ class SpanExtractor:
     Raises:
       ValueError: an argument is not one of these.
     """
-    largest = self._n_best_size
+    largest = self._n_best_size or n_best
     if not 1 <= n_best <= largest:
       raise ValueError(
         "n_best must be between 1 and the decoder's n_best_size, "
@@ -136,8 +142,31 @@ class SpanExtractor:
     found = [p.best(n_best) for p in map(self.prediction, *pairs)]
     return found[0] if isinstance(question, str) else found
 
+  @overload
+  def answers(self, question: str, context: str) -> list[Answer]: ...
+
+  @overload
+  def answers(
+    self,
+    question: collections.abc.Collection[str],
+    context: str | collections.abc.Collection[str],
+  ) -> list[list[Answer]]: ...
+
+  def answers(self, question, context):
+    """All spans of the answer to one question, or to several.
+
+    Args and errors are those of `answer`.
+
+    Returns:
+      A list of `Answer`, in order of position: any number of a B/I/O head, at
+      most one of a span head; a list of these for a list of questions.
+    """
+    pairs = _pairs(question, context)
+    found = [list(p.spans) for p in map(self.prediction, *pairs)]
+    return found[0] if isinstance(question, str) else found
+
   def prediction(self, question: str, context: str) -> Prediction:
-    """Answers one question; returns the whole n-best list, too."""
+    """Answers one question; returns all that is known, a `Prediction`."""
     _check_text(question, "question")
     _check_text(context, "context")
     texts = map(_encoded, (question, context))
@@ -165,10 +194,14 @@ class SpanExtractor:
         *logits,
       )
 
-    entries = row["n_best"]
-    logits = ((entry["start_logit"], entry["end_logit"]) for entry in entries)
-    n_best = tuple(map(answer_of, entries, logits))
-    return Prediction(answer_of(row), n_best)
+    n_best = row["n_best"]
+    if self.has_tags:
+      entries = map(answer_of, n_best)
+    else:
+      logits = ((entry["start_logit"], entry["end_logit"]) for entry in n_best)
+      entries = map(answer_of, n_best, logits)
+    spans = map(answer_of, row["spans"])
+    return Prediction(answer_of(row), tuple(entries), tuple(spans))
 
 
 def _packaged_model() -> pathlib.Path:
