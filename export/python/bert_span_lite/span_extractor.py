@@ -9,7 +9,7 @@ import pathlib
 import reprlib
 import threading
 import weakref
-from typing import overload
+from typing import Literal, TypeAlias, overload
 
 from bert_span_lite.answer import Answer, Prediction
 
@@ -17,6 +17,8 @@ _FOLDER = pathlib.Path(__file__).parent
 _LITERT = "ai_edge_litert"
 _LITERT_VERSION = "2.3"
 _MAX_THREADS = 256
+# Any collection is taken; a str, which is one of str, has its own signature.
+_Texts: TypeAlias = list[str] | tuple[str, ...]
 # Unlike repr, it writes out neither megabytes nor deep nesting.
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
@@ -100,7 +102,9 @@ class SpanExtractor:
     return self._n_best_size == 0
 
   @overload
-  def answer(self, question: str, context: str) -> Answer: ...
+  def answer(
+    self, question: str, context: str, n_best: Literal[1] = 1
+  ) -> Answer: ...
 
   @overload
   def answer(
@@ -109,10 +113,12 @@ class SpanExtractor:
 
   @overload
   def answer(
-    self,
-    question: collections.abc.Collection[str],
-    context: str | collections.abc.Collection[str],
-    n_best: int = 1,
+    self, question: _Texts, context: str | _Texts, n_best: Literal[1] = 1
+  ) -> list[Answer]: ...
+
+  @overload
+  def answer(
+    self, question: _Texts, context: str | _Texts, n_best: int
   ) -> list[Answer] | list[list[Answer]]: ...
 
   def answer(self, question, context, n_best=1):
@@ -147,9 +153,7 @@ class SpanExtractor:
 
   @overload
   def answers(
-    self,
-    question: collections.abc.Collection[str],
-    context: str | collections.abc.Collection[str],
+    self, question: _Texts, context: str | _Texts
   ) -> list[list[Answer]]: ...
 
   def answers(self, question, context):
@@ -273,7 +277,7 @@ def _load_library() -> ctypes.CDLL:
   """The library of this package, after LiteRT's, which it calls."""
   # importlib.metadata would take a tenth of a second to say the version.
   spec = importlib.util.find_spec(_LITERT)
-  litert = pathlib.Path(spec.origin).parent if spec else None
+  litert = pathlib.Path(spec.origin).parent if spec and spec.origin else None
   versions = f"{_LITERT}-{_LITERT_VERSION}.*.dist-info"
   if not litert or not any(litert.parent.glob(versions)):
     raise ImportError(
