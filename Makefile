@@ -15,6 +15,9 @@ OLD_RUNTIMES := .venv-old-runtimes
 LOWEST := .venv-lowest
 INTEGRATIONS := .venv-integrations
 INSTALL := build/install
+LITE := .venv-lite
+# Of make lite: minilm_squad puts that into the wheels.
+LITE_MODEL ?=
 # Of make fuzz and make fuzz-device.
 SECONDS ?= 600
 
@@ -28,7 +31,7 @@ TEST := -m pytest tests --ignore=tests/device -n auto --maxprocesses=2 \
   --dist=worksteal
 
 .PHONY: quickstart test test-large coverage conformance test-fast fuzz \
-  fuzz-device test-device test-task-library test-old-runtimes test-lowest \
+  fuzz-device test-device lite test-task-library test-old-runtimes test-lowest \
   test-integrations test-install docs lint format clean
 
 # The virtual environment, again whenever the requirements change.
@@ -116,6 +119,24 @@ test-device: $(INSTALLED)
 	-npm install --prefix tests/device --no-package-lock --no-audit --no-fund
 	$(BIN)/python -m pytest tests/device -n auto --maxprocesses=2 \
 	  --dist=loadfile
+
+# Wheels of bert_span_lite in build/lite, for x86-64 and aarch64, each asked a
+# question; with LITE_MODEL=minilm_squad, which is what SpanExtractor() opens.
+lite: $(LITE)/installed build/lite/minilm_squad.tflite
+	sh export/python/make_wheels.sh $(LITE)/bin/python build/lite \
+	  build/lite/minilm_squad.tflite $(if $(LITE_MODEL), \
+	  "$(abspath build/lite/$(LITE_MODEL).tflite bert_span/pretrained/NOTICE)")
+
+$(LITE)/installed: $(INSTALLED)
+	test -x $(LITE)/bin/python || $(PYTHON) -m venv $(LITE)
+	$(LITE)/bin/python -m pip install --quiet 'scikit-build-core>=0.11' cmake \
+	  ninja ziglang
+	touch $@
+
+build/lite/%.tflite: | $(PACKAGE)
+	mkdir -p build/lite
+	$(BIN)/python -m export.export_tflite --model=$* --output=$@ \
+	  --quantization=dynamic --dynamic_length
 
 test-fast: $(ENCODER) lint
 	$(BIN)/python -m pytest $(FAST_TESTS) -m 'not large' -n auto --maxprocesses=2
@@ -212,4 +233,4 @@ format: $(INSTALLED)
 
 clean:
 	rm -rf $(VENV) $(TASK_LIBRARY) $(OLD_RUNTIMES) $(LOWEST) $(INTEGRATIONS) \
-	  $(OUTPUT) build dist *.egg-info
+	  $(LITE) $(OUTPUT) build dist *.egg-info

@@ -1,6 +1,7 @@
 /* Calls bert_span.h from C: consumer MODEL QUESTION PASSAGE. */
 
 #include <bert_span.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,6 +47,10 @@ int main(int argc, char** argv) {
   options.num_threads = 0;
   options.accelerator = (bert_span_accelerator)7;
   wrong |= failed(bert_span_open(argv[1], &options));
+  options.accelerator = BERT_SPAN_CPU;
+  const double threshold = HUGE_VAL;
+  options.null_score_diff_threshold = &threshold;
+  wrong |= failed(bert_span_open(argv[1], &options));
   wrong |= failed(bert_span_open(NULL, NULL));
   wrong |= failed(bert_span_open_bytes(NULL, 0, NULL));
   wrong |= failed(bert_span_open_bytes(NULL, 5, NULL));
@@ -57,10 +62,13 @@ int main(int argc, char** argv) {
                                 NULL, NULL));
   wrong |= failed(
       bert_span_ask_json(extractor, question, (size_t)-1, passage, 1, 1));
+  if (bert_span_n_best_size(extractor) != 20) return 1;
   bert_span_close(extractor);
   wrong |= failed(bert_span_ask(NULL, question, 1, passage, 1, NULL, NULL));
   wrong |= failed(bert_span_ask_json(NULL, question, 1, passage, 1, 0));
   if (bert_span_runs_on(NULL) != BERT_SPAN_CPU) return 1;
+  puts(bert_span_error());
+  if (bert_span_n_best_size(NULL) != 0) return 1;
   puts(bert_span_error());
   bert_span_free_answer(NULL);
   bert_span_free_text(NULL);

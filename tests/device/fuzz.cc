@@ -1,8 +1,9 @@
 // A libFuzzer target: .tflite files, vocabularies and texts, without LiteRT.
 //
 // An input whose first byte is F is a file. Otherwise it begins with a
-// vocabulary, lines up to an empty one; question, passage and options follow.
-// What the library throws is an `Error`; an answer is a part of the passage.
+// vocabulary, lines up to an empty one, or after a B with merges of byte pairs;
+// question, passage and options follow. What the library throws is an `Error`;
+// an answer is a part of the passage.
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +46,7 @@ Logits RandomLogits(const Window& window, size_t index, size_t) {
       state = state * 1664525 + 1013904223 + static_cast<uint32_t>(id);
       row->push_back(static_cast<float>(state >> 26) / 4);
     }
+    logits.tags.push_back({logits.start.back(), logits.end.back(), 8});
   }
   return logits;
 }
@@ -75,13 +78,40 @@ void Ask(const File& file, std::string_view question,
   const Characters characters = bert_span::Decode(context);
   const bert_span::Tokens tokens = answers.Tokenize(context);
   for (size_t i = 0; i < tokens.ids.size(); ++i) {
-    Expect(tokens.char_starts[i] < tokens.char_ends[i] &&
+    // A byte pair that is only spaces has none.
+    Expect(tokens.char_starts[i] <= tokens.char_ends[i] &&
                tokens.char_ends[i] <= characters.codes.size(),
-           "a token has characters");
+           "a token is in the passage");
   }
   const auto answer = answers.Ask(question, context, RandomLogits);
   CheckSpan(answer->best, context, characters);
-  for (const auto& span : answer->spans) CheckSpan(span, context, characters);
+  for (const auto* list : {&answer->n_best_list, &answer->span_list}) {
+    for (const auto& span : *list) CheckSpan(span, context, characters);
+  }
+}
+
+// GPT-2's alphabet of bytes and the results of merges, a token a line; the
+// merges are lines, too, and become a list in JSON.
+std::string BytePairs(std::string_view lines, std::string& merges) {
+  std::string vocabulary = "<s>\n</s>\n";
+  char32_t other = 0x100;
+  for (char32_t byte = 0; byte < 256; ++byte) {
+    const bool is_printable =
+        (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
+    const char32_t code = is_printable ? byte : other++;
+    vocabulary += bert_span::Encode({&code, 1}) + "\n";
+  }
+  std::set<std::string> tokens;
+  for (size_t end; !lines.empty(); lines.remove_prefix(end)) {
+    end = std::min(lines.find('\n') + 1, lines.size());
+    if (end == 0) end = lines.size();
+    std::string merge(lines.substr(0, end));
+    if (merge.back() == '\n') merge.pop_back();
+    merges += (merges.empty() ? "\"" : ", \"") + merge + "\"";
+    merge.erase(std::remove(merge.begin(), merge.end(), ' '), merge.end());
+    if (tokens.insert(merge).second) vocabulary += merge + "\n";
+  }
+  return vocabulary;
 }
 
 // The bytes of a .tflite file without a model.
@@ -131,8 +161,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       Ask(file, "Who came?", "John Smith came, \U00010400 with \xff Anna.");
       return 0;
     }
-    std::string vocabulary = "[UNK]\n[CLS]\n[SEP]\n";
-    vocabulary += take("\n\n");
+    std::string vocabulary = "[UNK]\n[CLS]\n[SEP]\n", merges;
+    if (!rest.empty() && rest[0] == 'B') {
+      rest.remove_prefix(1);
+      vocabulary = BytePairs(take("\n\n"), merges);
+    } else {
+      vocabulary += take("\n\n");
+    }
     const std::string_view question = take("\n\n");
     const auto option = [&](std::string_view name, const char* value) {
       return ", \"" + std::string(name) + "\": " + value;
@@ -146,14 +181,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                              : "\"mean_probability\"");
     decoder += option("temperature", bits & 16 ? "1.7" : "null");
     decoder += option("log_odds_shift", "0");
+    decoder += option("decoding", bits & 8 ? "\"viterbi\"" : "\"greedy\"");
+    decoder += option("threshold", bits & 16 ? "0.4" : "0");
+    const std::string head = bits & 64 ? "bio" : "span";
+    std::string file_options = "\"max_length\": 24";
+    if (!merges.empty()) file_options += ", \"merges\": [" + merges + "]";
     const File file(FileOf(
         vocabulary,
-        std::string("{\"format\": 1, \"head\": \"span\", \"do_lower_case\": ") +
+        "{\"format\": 1, \"head\": \"" + head + "\", \"do_lower_case\": " +
             (bits & 32 ? "true" : "false") +
             ", \"window\": {\"max_seq_length\": 24, \"doc_stride\": 7, "
             "\"max_query_length\": 5}, \"decoder\": {" +
             decoder +
-            "}, \"tflite\": {\"max_length\": 24}}"));
+            "}, \"tflite\": {" + file_options + "}}"));
     Ask(file, question, rest);
   } catch (const std::runtime_error& error) {
     Expect(std::string_view(error.what()).substr(0, 11) == "bert_span: ",

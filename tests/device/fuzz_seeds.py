@@ -6,6 +6,7 @@ import sys
 import zipfile
 
 from exported_tflite import exported_tflite
+from tiny_extractor import BYTE_PAIRS
 
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.port_vectors import vector_examples
@@ -26,6 +27,10 @@ def main(folder):
     tokens = dict.fromkeys(f"{text}\n##{text.lower()}".split())
     parts = "\n".join(tokens), f"{i:c}{example.question}", example.context
     (folder / str(i)).write_text("\n\n".join(parts))
+  for i, example in enumerate(vector_examples()[:20]):
+    merges = "B" + "\n".join(BYTE_PAIRS.merges)
+    parts = merges, f"{i + 60:c}{example.question}", example.context
+    (folder / f"pairs_{i}").write_text("\n\n".join(parts))
 
 
 if __name__ == "__main__":

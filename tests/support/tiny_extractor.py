@@ -136,8 +136,11 @@ def shared_model(version_2=False, kind=SpanExtractor):
 def extractor_of(architecture, **options):
   """A new `tiny_extractor` of an architecture, by its name."""
   if architecture == "roberta":
-    options["window_options"] = WindowOptions(96, 40, 32)
-    options["vocabulary"] = BYTE_PAIRS
+    options = {
+      "window_options": WindowOptions(96, 40, 32),
+      "vocabulary": BYTE_PAIRS,
+      **options,
+    }
   elif architecture in PIECE_FAMILIES:
     options = {
       "window_options": WindowOptions(96, 40, 32),

@@ -56,6 +56,9 @@ typedef struct bert_span_options {
   bert_span_accelerator accelerator;
   /* Where LiteRT's libraries for accelerators are; NULL for beside LiteRT's. */
   const char* library_folder;
+  /* Above it "no answer" is the answer, where questions may have none; NULL for
+   * that of the file. */
+  const double* null_score_diff_threshold;
 } bert_span_options;
 
 /* A part of the passage, or "no answer" with an empty text. Offsets are
@@ -66,17 +69,24 @@ typedef struct bert_span_span {
   size_t byte_start, byte_end;   /* Bytes of the passage as given. */
   size_t char_start, char_end;   /* Code points. */
   size_t utf16_start, utf16_end; /* Java, Kotlin, JavaScript, NSString. */
-  float start_logit, end_logit;
-  double score; /* Start logit + end logit, or a mean probability. */
+  float start_logit, end_logit; /* 0 of a B/I/O head. */
+  /* Start logit + end logit, or a mean probability: for a B/I/O head of tags. */
+  double score;
   double probability;
 } bert_span_span;
 
 typedef struct bert_span_answer {
   int is_answerable;
-  double null_odds; /* Score of "no answer" less that of the best span. */
+  /* Score of "no answer" less that of the best span; of a B/I/O head the log of
+   * the odds that there is no span. */
+  double null_odds;
   bert_span_span best;
-  const bert_span_span* n_best;
+  const bert_span_span* n_best; /* Best first; of a B/I/O head its spans. */
   size_t n_best_size;
+  /* What the answer consists of, in order of position: nothing for "no answer",
+   * any number of spans of a B/I/O head, otherwise the best. */
+  const bert_span_span* spans;
+  size_t num_spans;
   int question_truncated; /* max_query_length cut a question that was read. */
 } bert_span_answer;
 
@@ -96,6 +106,11 @@ BERT_SPAN_API void bert_span_close(bert_span_extractor* extractor);
  */
 BERT_SPAN_API bert_span_accelerator
 bert_span_runs_on(const bert_span_extractor* extractor);
+
+/* The longest n-best list, n_best_size of the file; 0 of a B/I/O head, which has
+ * no such limit. For NULL it fails with 0. */
+BERT_SPAN_API size_t
+bert_span_n_best_size(const bert_span_extractor* extractor);
 
 /* Called after each window that was read. Anything but 0 stops the question,
  * which then fails. */

@@ -1,9 +1,11 @@
 #include "answers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
+#include "byte_pair_tokenizer.h"
 #include "sentencepiece_tokenizer.h"
 
 namespace bert_span {
@@ -22,8 +24,8 @@ std::unique_ptr<Tokenizer> TokenizerOf(const File& file) {
                                       config.Text("tflite.family"));
   }
   if (config.Has("tflite.merges")) {
-    throw Error("the file has byte pairs, which this runner cannot read: "
-                "answer with TFLiteSpanExtractor in Python");
+    return std::make_unique<BytePairTokenizer>(file.vocabulary(),
+                                               config.Texts("tflite.merges"));
   }
   return std::make_unique<WordPieceTokenizer>(file.vocabulary(),
                                               config.IsTrue("do_lower_case"));
@@ -31,8 +33,22 @@ std::unique_ptr<Tokenizer> TokenizerOf(const File& file) {
 
 }  // namespace
 
-Answers::Answers(const File& file)
-    : file_(file), decoder_(file.config()), tokenizer_(TokenizerOf(file)) {
+Answers::Answers(const File& file, const double* null_score_diff_threshold)
+    : file_(file),
+      tokenizer_(TokenizerOf(file)) {
+  double* threshold;
+  if (file.is_bio()) {
+    threshold = &bio_.emplace(file.config()).null_score_diff_threshold;
+  } else {
+    threshold = &span_.emplace(file.config()).null_score_diff_threshold;
+  }
+  if (null_score_diff_threshold != nullptr) {
+    *threshold = *null_score_diff_threshold;
+    if (!std::isfinite(*threshold)) {
+      throw Error("null_score_diff_threshold must be a finite number. "
+                  "Received: " + std::to_string(*threshold));
+    }
+  }
   const size_t num_special = 2 + tokenizer_->num_separators;
   const size_t least = file.max_query_length() + num_special + 1;
   if (file.max_seq_length() < least ||
@@ -63,14 +79,19 @@ std::unique_ptr<Answer> Answers::Ask(std::string_view question,
     if (!span.is_span) return {};
     const size_t start = tokens.char_starts[span.first];
     return std::u32string_view(characters.codes)
-        .substr(start, tokens.char_ends[span.last] - start);
+        .substr(start, std::max(tokens.char_ends[span.last], start) - start);
   };
-  SpanDecoder decoder(decoder_, text_of);
+  std::unique_ptr<Decoder> decoder;
+  if (bio_) {
+    decoder = std::make_unique<BioDecoder>(*bio_, text_of);
+  } else {
+    decoder = std::make_unique<SpanDecoder>(*span_, text_of);
+  }
   for (size_t i = 0; i < windows.count(); ++i) {
     const Window window = windows[i];
-    decoder.Add(window, logits_of(window, i, windows.count()));
+    decoder->Add(window, logits_of(window, i, windows.count()));
   }
-  const SpanDecoder::Decision decision = decoder.Decide();
+  const Decision decision = decoder->Decide();
   auto answer = std::make_unique<Answer>();
   const auto span_of = [&](const Candidate& candidate) {
     bert_span_span span{};
@@ -89,7 +110,7 @@ std::unique_ptr<Answer> Answers::Ask(std::string_view question,
     span.start_logit = candidate.start_logit;
     span.end_logit = candidate.end_logit;
     span.score = candidate.score();
-    span.probability = decision.probability_of(candidate);
+    span.probability = candidate.probability;
     return span;
   };
   answer->is_answerable = decision.is_answerable;
@@ -97,10 +118,15 @@ std::unique_ptr<Answer> Answers::Ask(std::string_view question,
   answer->question_truncated = is_cut && windows.count() > 0;
   answer->best = span_of(decision.best);
   for (const Candidate& entry : decision.n_best) {
-    answer->spans.push_back(span_of(entry));
+    answer->n_best_list.push_back(span_of(entry));
   }
-  answer->n_best = answer->spans.data();
-  answer->n_best_size = answer->spans.size();
+  for (const Candidate& span : decision.spans) {
+    answer->span_list.push_back(span_of(span));
+  }
+  answer->n_best = answer->n_best_list.data();
+  answer->n_best_size = answer->n_best_list.size();
+  answer->spans = answer->span_list.data();
+  answer->num_spans = answer->span_list.size();
   return answer;
 }
 

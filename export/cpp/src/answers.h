@@ -7,11 +7,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bert_span.h"
+#include "bio_decoder.h"
 #include "decoder.h"
 #include "file.h"
 #include "tokenizer.h"
@@ -21,7 +23,7 @@ namespace bert_span {
 
 // An answer with the memory that it points to.
 struct Answer : bert_span_answer {
-  std::vector<bert_span_span> spans;
+  std::vector<bert_span_span> n_best_list, span_list;
   std::deque<std::string> texts;
 };
 
@@ -31,8 +33,13 @@ class Answers {
   // The logits of a window, of its number from 0, and of how many there are.
   using LogitsOf = std::function<Logits(const Window&, size_t, size_t)>;
 
-  // The options of a file, which must outlive the object.
-  explicit Answers(const File& file);
+  // The options of a file, which must outlive the object; but the threshold
+  // unless it is null.
+  explicit Answers(const File& file,
+                   const double* null_score_diff_threshold = nullptr);
+
+  // 0 of a B/I/O head, whose answers have any number of spans.
+  size_t n_best_size() const { return span_ ? span_->n_best_size : 0; }
 
   Tokens Tokenize(std::string_view text) const;
 
@@ -43,7 +50,9 @@ class Answers {
 
  private:
   const File& file_;
-  const DecoderOptions decoder_;
+  // Of the head.
+  std::optional<DecoderOptions> span_;
+  std::optional<BioDecoderOptions> bio_;
   const std::unique_ptr<const Tokenizer> tokenizer_;
 };
 

@@ -22,7 +22,7 @@ using bert_span::Window;
 struct bert_span_extractor {
   bert_span_extractor(std::string content, const bert_span_options* options)
       : file(std::move(content)),
-        answers(file),
+        answers(file, options ? options->null_score_diff_threshold : nullptr),
         runtime(file, options ? *options : bert_span_options{}) {}
 
   const bert_span::File file;
@@ -91,6 +91,13 @@ bert_span_accelerator bert_span_runs_on(const bert_span_extractor* extractor) {
   return Guarded([&] {
     CheckExtractor(extractor);
     return extractor->runtime.accelerator();
+  });
+}
+
+size_t bert_span_n_best_size(const bert_span_extractor* extractor) {
+  return Guarded([&] {
+    CheckExtractor(extractor);
+    return extractor->answers.n_best_size();
   });
 }
 

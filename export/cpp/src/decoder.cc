@@ -8,12 +8,7 @@
 #include <utility>
 
 namespace bert_span {
-namespace {
 
-// null_odds where no span is possible.
-constexpr double kNoSpanNullOdds = 1e6;
-
-// Log of the sum of the exponentials; -infinity for nothing.
 double LogSumExp(const std::vector<double>& values) {
   double highest = -std::numeric_limits<double>::infinity();
   for (const double value : values) highest = std::max(highest, value);
@@ -22,6 +17,8 @@ double LogSumExp(const std::vector<double>& values) {
   for (const double value : values) total += std::exp(value - highest);
   return highest + std::log(total);
 }
+
+namespace {
 
 // Positions of the `count` highest logits, best first; of equal ones the lower.
 std::vector<size_t> BestPositions(const std::vector<float>& logits,
@@ -63,8 +60,8 @@ DecoderOptions::DecoderOptions(const JsonValues& config)
 void SpanDecoder::Add(const Window& window, const Logits& logits) {
   const std::vector<double> starts = Scores(logits.start);
   const std::vector<double> ends = Scores(logits.end);
-  const Candidate none{false,         0,         0,      logits.start[0],
-                       logits.end[0], starts[0], ends[0]};
+  const Candidate none{false,         0,         0,       logits.start[0],
+                       logits.end[0], starts[0], ends[0], 0};
   if (!has_window_ || none.score() < none_.score()) none_ = none;
   has_window_ = true;
   const size_t offset = window.first_context_position;
@@ -79,14 +76,14 @@ void SpanDecoder::Add(const Window& window, const Logits& logits) {
       }
       const size_t first = window.context_start + start - offset;
       spans_.push_back({true, first, first + end - start, logits.start[start],
-                        logits.end[end], starts[start], ends[end]});
+                        logits.end[end], starts[start], ends[end], 0});
     }
   }
   KeepBest();
   if (options_.has_temperature) log_sums_.push_back(LogSum(window, logits));
 }
 
-SpanDecoder::Decision SpanDecoder::Decide() const {
+Decision SpanDecoder::Decide() const {
   Decision decision;
   decision.n_best = spans_;
   if (options_.version_2_with_negative) {
@@ -94,7 +91,6 @@ SpanDecoder::Decision SpanDecoder::Decide() const {
   } else if (spans_.empty()) {
     decision.n_best = {Candidate()};
   }
-  decision.null_odds = kNoSpanNullOdds;
   if (!spans_.empty()) {
     decision.null_odds =
         none_.score() - spans_[0].start_score - spans_[0].end_score;
@@ -108,7 +104,12 @@ SpanDecoder::Decision SpanDecoder::Decide() const {
   } else if (options_.version_2_with_negative) {
     decision.best = none_;
   }
-  decision.probability_of = Probabilities(decision.n_best, decision.best);
+  const auto probability_of = Probabilities(decision.n_best, decision.best);
+  for (Candidate& entry : decision.n_best) {
+    entry.probability = probability_of(entry);
+  }
+  decision.best.probability = probability_of(decision.best);
+  if (decision.is_answerable) decision.spans = {decision.best};
   return decision;
 }
 

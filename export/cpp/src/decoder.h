@@ -1,8 +1,9 @@
-// Logits into answers.
+// Logits of a span head into answers.
 
 #ifndef BERT_SPAN_DECODER_H_
 #define BERT_SPAN_DECODER_H_
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <string_view>
@@ -14,10 +15,11 @@
 
 namespace bert_span {
 
-// The logits of a window, one a WordPiece.
+// The logits of a window, one a token: of a span head, or of a B/I/O head.
 struct Logits {
   std::vector<float> start;
   std::vector<float> end;
+  std::vector<std::array<float, 3>> tags;
 };
 
 struct DecoderOptions {
@@ -41,33 +43,46 @@ struct Candidate {
   float end_logit = 0;
   double start_score = 0;
   double end_score = 0;
+  double probability = 0;  // Of a decision.
 
   double score() const { return start_score + end_score; }
   double logit_sum() const { return double{start_logit} + double{end_logit}; }
 };
 
-// Chooses answers from the logits of all windows, as run_squad does. Sums are
-// in float64, as there. It keeps n_best_size candidates.
-class SpanDecoder {
+// What is answered.
+struct Decision {
+  bool is_answerable = false;
+  double null_odds = 1e6;  // Where no span is possible.
+  Candidate best;
+  std::vector<Candidate> n_best;  // Best first.
+  std::vector<Candidate> spans;   // By position, what the answer consists of.
+};
+
+// Chooses answers from the logits of all windows. Sums are in float64.
+class Decoder {
  public:
   // Compares candidates by their texts: equal texts are listed once.
   using TextOf = std::function<std::u32string_view(const Candidate&)>;
 
+  virtual ~Decoder() = default;
+
+  // Reads the next window.
+  virtual void Add(const Window& window, const Logits& logits) = 0;
+
+  virtual Decision Decide() const = 0;
+};
+
+// Log of the sum of the exponentials; -infinity for nothing.
+double LogSumExp(const std::vector<double>& values);
+
+// Chooses as run_squad does. It keeps n_best_size candidates.
+class SpanDecoder : public Decoder {
+ public:
   SpanDecoder(const DecoderOptions& options, TextOf text_of)
       : options_(options), text_of_(std::move(text_of)) {}
 
-  // Reads the next window.
-  void Add(const Window& window, const Logits& logits);
-
-  struct Decision {
-    bool is_answerable;
-    double null_odds;
-    Candidate best;
-    std::vector<Candidate> n_best;
-    std::function<double(const Candidate&)> probability_of;
-  };
-
-  Decision Decide() const;
+  void Add(const Window& window, const Logits& logits) override;
+  Decision Decide() const override;
 
  private:
   std::vector<double> Scores(const std::vector<float>& logits) const;

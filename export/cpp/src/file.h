@@ -18,7 +18,7 @@ std::string ReadFile(const std::string& path);
 
 // The bytes of a file, checked: they are those that were exported.
 //
-// `Error` is thrown if the bytes are damaged or are not of a span head.
+// `Error` is thrown if the bytes are damaged.
 class File {
  public:
   explicit File(std::string content);
@@ -27,6 +27,8 @@ class File {
   const JsonValues& config() const { return config_; }
   std::string_view model() const;
   std::string_view vocabulary() const;
+  // Whether the head gives tags, not starts and ends.
+  bool is_bio() const { return config_.Text("head") == "bio"; }
   // Whether the vocabulary is a SentencePiece model, not WordPieces a line.
   bool has_pieces() const;
 

@@ -34,6 +34,17 @@ void WriteSpan(std::ostream& json, const bert_span_span& span) {
        << ", \"probability\": " << span.probability;
 }
 
+void WriteSpans(std::ostream& json, const char* name,
+                const bert_span_span* spans, size_t size) {
+  json << '"' << name << "\": [";
+  for (size_t i = 0; i < size; ++i) {
+    json << (i > 0 ? ", {" : "{");
+    WriteSpan(json, spans[i]);
+    json << '}';
+  }
+  json << ']';
+}
+
 template <typename Values>
 void WriteList(std::ostream& json, const char* name, const Values& values) {
   json << '"' << name << "\": [";
@@ -53,13 +64,10 @@ void WriteJson(std::ostream& json, const bert_span_answer& answer) {
   WriteSpan(json, answer.best);
   json << ", \"null_odds\": " << answer.null_odds
        << ", \"question_truncated\": "
-       << (answer.question_truncated ? "true" : "false") << ", \"n_best\": [";
-  for (size_t i = 0; i < answer.n_best_size; ++i) {
-    json << (i > 0 ? ", {" : "{");
-    WriteSpan(json, answer.n_best[i]);
-    json << '}';
-  }
-  json << "]}";
+       << (answer.question_truncated ? "true" : "false");
+  WriteSpans(json << ", ", "n_best", answer.n_best, answer.n_best_size);
+  WriteSpans(json << ", ", "spans", answer.spans, answer.num_spans);
+  json << '}';
 }
 
 void WriteJson(std::ostream& json, const Tokens& tokens) {
@@ -75,8 +83,18 @@ void WriteJson(std::ostream& json, const Window& window, const Logits& logits) {
        << ", \"first_context_position\": " << window.first_context_position;
   WriteList(json << ", ", "input_ids", window.ids);
   WriteList(json << ", ", "is_max_context", window.is_max_context);
-  WriteList(json << ", \"logits\": {", "start_logits", logits.start);
-  WriteList(json << ", ", "end_logits", logits.end);
+  json << ", \"logits\": {";
+  if (logits.tags.empty()) {
+    WriteList(json, "start_logits", logits.start);
+    WriteList(json << ", ", "end_logits", logits.end);
+  } else {
+    const char* separator = "\"tag_logits\": [[";
+    for (const auto& [b, i, o] : logits.tags) {
+      json << separator << b << ", " << i << ", " << o;
+      separator = "], [";
+    }
+    json << "]]";
+  }
   json << "}}";
 }
 

@@ -1,9 +1,13 @@
 #include "json_values.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <locale>
 #include <sstream>
+#include <utility>
+
+#include "tokenizer.h"
 
 namespace bert_span {
 namespace {
@@ -17,11 +21,13 @@ class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
 
-  std::map<std::string, std::string> Read() {
+  void Read() {
     ReadValue("", 0);
     if (Next() != '\0') Fail();
-    return std::move(values_);
   }
+
+  std::map<std::string, std::string> values;
+  std::map<std::string, std::vector<std::string>> lists;
 
  private:
   // The next character that is no white space; 0 at the end.
@@ -60,9 +66,9 @@ class Reader {
     if (depth > kMaxDepth) Fail();
     const char first = Next();
     if (first == '"') {
-      values_[path] = '"' + TakeString() + '"';
+      values[path] = '"' + TakeString() + '"';
     } else if (Take('{') || Take('[')) {
-      values_[path] = first;
+      values[path] = first;
       const char close = first == '{' ? '}' : ']';
       if (Take(close)) return;
       do {
@@ -72,19 +78,61 @@ class Reader {
           if (!Take(':')) Fail();
         }
         ReadValue(name, depth + 1);
+        if (first == '[') lists[path].push_back(values[name]);
       } while (Take(','));
       if (!Take(close)) Fail();
     } else {
       const size_t end = std::min(rest_.find_first_of(",]} \t\r\n"),
                                   rest_.size());
       if (end == 0) Fail();
-      values_[path] = TakeUntil(end);
+      values[path] = TakeUntil(end);
     }
   }
 
   std::string_view rest_;
-  std::map<std::string, std::string> values_;
 };
+
+// The code unit of the escape \uXXXX at the beginning of a text.
+char32_t CodeUnit(std::string_view text) {
+  if (text.size() < 6 || text.substr(0, 2) != "\\u") Fail();
+  char32_t unit = 0;
+  for (const char digit : text.substr(2, 4)) {
+    const size_t value = std::string_view("0123456789abcdef")
+                             .find(static_cast<char>(std::tolower(digit)));
+    if (value > 15) Fail();
+    unit = unit << 4 | static_cast<char32_t>(value);
+  }
+  return unit;
+}
+
+std::string WithoutEscapes(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    if (text[0] != '\\') {
+      result += text[0];
+      text.remove_prefix(1);
+    } else if (text[1] != 'u') {
+      constexpr std::string_view kNames = "\"\\/bfnrt";
+      const size_t name = kNames.find(text[1]);
+      if (name == kNames.npos) Fail();
+      result += "\"\\/\b\f\n\r\t"[name];
+      text.remove_prefix(2);
+    } else {
+      char32_t code = CodeUnit(text);
+      text.remove_prefix(6);
+      if (code >= 0xD800 && code < 0xDC00) {
+        const char32_t low = CodeUnit(text);
+        if (low < 0xDC00 || low >= 0xE000) Fail();
+        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+        text.remove_prefix(6);
+      } else if (code >= 0xDC00 && code < 0xE000) {
+        Fail();
+      }
+      result += Encode({&code, 1});
+    }
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -92,12 +140,29 @@ std::runtime_error Error(const std::string& message) {
   return std::runtime_error("bert_span: " + message);
 }
 
-JsonValues::JsonValues(std::string_view text) : values_(Reader(text).Read()) {}
+JsonValues::JsonValues(std::string_view text) {
+  Reader reader(text);
+  reader.Read();
+  values_ = std::move(reader.values);
+  lists_ = std::move(reader.lists);
+}
 
 std::string JsonValues::Text(const std::string& path) const {
   const std::string& value = Value(path);
   if (value[0] != '"') throw Wrong(path, "a string");
   return value.substr(1, value.size() - 2);
+}
+
+std::vector<std::string> JsonValues::Texts(const std::string& path) const {
+  if (Value(path) != "[") throw Wrong(path, "a list of strings");
+  std::vector<std::string> texts;
+  const auto found = lists_.find(path);
+  if (found == lists_.end()) return texts;
+  for (const std::string_view value : found->second) {
+    if (value[0] != '"') throw Wrong(path, "a list of strings");
+    texts.push_back(WithoutEscapes(value.substr(1, value.size() - 2)));
+  }
+  return texts;
 }
 
 bool JsonValues::IsTrue(const std::string& path) const {

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace bert_span {
 
@@ -17,8 +18,8 @@ namespace bert_span {
 std::runtime_error Error(const std::string& message);
 
 // The values of a JSON object by their path: {"a": {"b": 1}} is "a.b": "1".
-// Strings keep their quotes; escapes, which no option has, stay as they are. Of
-// lists and objects the first character is kept.
+// Strings keep their quotes, and escapes stay as they are. Of objects the first
+// character is kept, and of lists, whose elements are kept apart.
 //
 // Values that are missing, or of another type than asked for, throw `Error`.
 class JsonValues {
@@ -28,6 +29,8 @@ class JsonValues {
   bool Has(const std::string& path) const { return values_.count(path) > 0; }
   bool IsNull(const std::string& path) const { return Value(path) == "null"; }
   std::string Text(const std::string& path) const;
+  // The strings of a list, as UTF-8 without escapes.
+  std::vector<std::string> Texts(const std::string& path) const;
   bool IsTrue(const std::string& path) const;
   double Number(const std::string& path) const;
   size_t Count(const std::string& path, size_t least,
@@ -41,6 +44,7 @@ class JsonValues {
   const std::string& Value(const std::string& path) const;
 
   std::map<std::string, std::string> values_;
+  std::map<std::string, std::vector<std::string>> lists_;
 };
 
 }  // namespace bert_span

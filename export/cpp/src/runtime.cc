@@ -14,6 +14,7 @@ namespace {
 // The runtime plans its memory once for each length: few lengths. At least one
 // [PAD] follows a window that is shorter than the longest.
 constexpr size_t kLengthMultiple = 32;
+constexpr size_t kNumTags = 3;
 constexpr int kCpu = 1, kGpu = 2, kNpu = 4;  // Bits of LiteRT.
 // LiteRT ends the process where the system has no more threads.
 constexpr int kMaxThreads = 256;
@@ -78,7 +79,9 @@ class Memory {
 
 Runtime::Runtime(const File& file, const bert_span_options& options)
     : max_length_(file.max_length()),
-      is_dynamic_(file.config().IsTrue("tflite.dynamic_length")) {
+      is_dynamic_(file.config().IsTrue("tflite.dynamic_length")),
+      is_bio_(file.is_bio()),
+      outputs_(is_bio_ ? 1 : 2) {
   constexpr int kDispatchFolder = 1, kLibraryFolder = 22, kAccelerators = 24,
                 kLogSeverity = 25;
   constexpr int kInteger = 2, kText = 8, kErrors = 3;
@@ -183,14 +186,21 @@ Logits Runtime::Run(const Window& window) {
   const auto read = [&](size_t output) {
     constexpr int kRead = 0;
     const Memory memory(outputs_[output], kRead);
-    const float* logits = memory.as<const float>();
-    if (!std::all_of(logits, logits + size,
+    const float* first = memory.as<const float>();
+    const float* last = first + size * (is_bio_ ? kNumTags : 1);
+    if (!std::all_of(first, last,
                      [](float logit) { return std::isfinite(logit); })) {
       throw Error("the model gives numbers that are not finite");
     }
-    return std::vector<float>(logits, logits + size);
+    return std::vector<float>(first, last);
   };
-  return {read(start_logits_), read(end_logits_)};
+  if (!is_bio_) return {read(start_logits_), read(end_logits_), {}};
+  Logits logits;
+  const std::vector<float> values = read(0);
+  for (size_t i = 0; i < values.size(); i += kNumTags) {
+    logits.tags.push_back({values[i], values[i + 1], values[i + 2]});
+  }
+  return logits;
 }
 
 // Finds the order of the inputs and outputs, which the converter chose.
@@ -217,6 +227,10 @@ void Runtime::FindTensors() {
   ids_ = PlaceOf(inputs, "ids");
   mask_ = PlaceOf(inputs, "mask");
   segment_ids_ = PlaceOf(inputs, "segment_ids");
+  if (is_bio_) {
+    PlaceOf(outputs, "tag_logits");
+    return;
+  }
   start_logits_ = PlaceOf(outputs, "start_logits");
   end_logits_ = PlaceOf(outputs, "end_logits");
 }
@@ -228,7 +242,7 @@ void Runtime::Resize(size_t length) {
     Check(LiteRtCompiledModelResizeInputTensor(compiled_.get(), 0, i, shape, 2),
           "change the length of windows");
   }
-  std::array<LiteRtLayout, 2> layouts;
+  std::vector<LiteRtLayout> layouts(outputs_.size());
   Check(LiteRtGetCompiledModelOutputTensorLayouts(
             compiled_.get(), 0, layouts.size(), layouts.data(), true),
         "plan its memory");
@@ -238,12 +252,14 @@ void Runtime::Resize(size_t length) {
 void Runtime::MakeBuffers(size_t length) {
   constexpr int kFloat32 = 1, kInt32 = 2;
   buffers_.clear();
-  const auto make = [&](int element_type, LiteRtBufferRequirements needed) {
+  const auto make = [&](int element_type, size_t num_values,
+                        LiteRtBufferRequirements needed) {
     LiteRtRankedTensorType type{};
     type.element_type = element_type;
-    type.layout.rank = 2;
+    type.layout.rank = num_values > 1 ? 3 : 2;
     type.layout.dimensions[0] = 1;
     type.layout.dimensions[1] = static_cast<int32_t>(length);
+    type.layout.dimensions[2] = static_cast<int32_t>(num_values);
     int memory;
     Check(LiteRtGetTensorBufferRequirementsSupportedTensorBufferType(needed, 0,
                                                                      &memory),
@@ -252,7 +268,7 @@ void Runtime::MakeBuffers(size_t length) {
     // Of the longest window: LiteRT 2.3 takes no buffer that is smaller than
     // those of an earlier length.
     Check(LiteRtCreateManagedTensorBuffer(environment_.get(), memory, &type,
-                                          4 * max_length_,
+                                          4 * max_length_ * num_values,
                                           Out(buffers_.back())),
           "make a buffer");
     return buffers_.back().get();
@@ -262,13 +278,13 @@ void Runtime::MakeBuffers(size_t length) {
     Check(LiteRtGetCompiledModelInputBufferRequirements(compiled_.get(), 0, i,
                                                         &needed),
           "describe an input");
-    inputs_[i] = make(kInt32, needed);
+    inputs_[i] = make(kInt32, 1, needed);
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {
     Check(LiteRtGetCompiledModelOutputBufferRequirements(compiled_.get(), 0, i,
                                                          &needed),
           "describe an output");
-    outputs_[i] = make(kFloat32, needed);
+    outputs_[i] = make(kFloat32, is_bio_ ? kNumTags : 1, needed);
   }
   length_ = length;
 }

@@ -42,7 +42,7 @@ class Runtime {
   void MakeBuffers(size_t length);
 
   const size_t max_length_;
-  const bool is_dynamic_;
+  const bool is_dynamic_, is_bio_;
   bert_span_accelerator accelerator_ = BERT_SPAN_CPU;
   // In this order: what is made last is destroyed first.
   Owned<LiteRtEnvironment> environment_{nullptr, LiteRtDestroyEnvironment};
@@ -50,11 +50,11 @@ class Runtime {
   Owned<LiteRtCompiledModel> compiled_{nullptr, LiteRtDestroyCompiledModel};
   std::vector<Owned<LiteRtTensorBuffer>> buffers_;
   std::array<LiteRtTensorBuffer, 3> inputs_{};
-  std::array<LiteRtTensorBuffer, 2> outputs_{};
+  std::vector<LiteRtTensorBuffer> outputs_;
   size_t length_ = 0;
   // Places in inputs_ and outputs_.
   size_t ids_ = 0, mask_ = 0, segment_ids_ = 0;
-  size_t start_logits_ = 0, end_logits_ = 0;
+  size_t start_logits_ = 0, end_logits_ = 0;  // Of a span head.
 };
 
 }  // namespace bert_span

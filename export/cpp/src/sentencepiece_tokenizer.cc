@@ -101,12 +101,7 @@ class SentencePieceTokenizer : public Tokenizer {
   }
 
   Tokens Tokenize(const std::u32string& codes) const override {
-    std::vector<size_t> ends;  // Bytes up to the end of each character.
-    size_t bytes = 0;
-    for (const char32_t code : codes) {
-      bytes += 1 + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
-      ends.push_back(bytes);
-    }
+    const std::vector<size_t> ends = CharacterEnds(codes);
     const auto character_at = [&ends](size_t byte) -> size_t {
       return std::upper_bound(ends.begin(), ends.end(), byte) - ends.begin();
     };

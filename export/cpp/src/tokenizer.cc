@@ -13,15 +13,6 @@ constexpr char32_t kReplacementCharacter = 0xFFFD;
 constexpr char32_t kCapitalSigma = 0x3A3, kFinalSigma = 0x3C2;
 constexpr size_t kMaxWordCharacters = 200;
 
-unsigned char KindOf(char32_t code) {
-  const auto* range = std::upper_bound(
-      std::begin(unicode::kRanges), std::end(unicode::kRanges), code,
-      [](char32_t c, const unicode::Range& range) { return c < range.first; });
-  if (range == std::begin(unicode::kRanges)) return 0;
-  --range;
-  return code <= range->last ? range->kind : 0;
-}
-
 // A character in lower case and without accents: one to three characters.
 std::u32string Lowered(char32_t code) {
   constexpr char32_t kSyllables = 0xAC00, kNumSyllables = 11172;
@@ -125,21 +116,47 @@ std::string Encode(std::u32string_view codes) {
   return text;
 }
 
-WordPieceTokenizer::WordPieceTokenizer(std::string_view vocabulary,
-                                       bool lower_case)
-    : lower_case_(lower_case) {
+std::vector<size_t> CharacterEnds(const std::u32string& codes) {
+  std::vector<size_t> ends;
+  size_t bytes = 0;
+  for (const char32_t code : codes) {
+    bytes += 1 + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
+    ends.push_back(bytes);
+  }
+  return ends;
+}
+
+unsigned char KindOf(char32_t code) {
+  const auto* range = std::upper_bound(
+      std::begin(unicode::kRanges), std::end(unicode::kRanges), code,
+      [](char32_t c, const unicode::Range& range) { return c < range.first; });
+  if (range == std::begin(unicode::kRanges)) return 0;
+  --range;
+  return code <= range->last ? range->kind : 0;
+}
+
+std::unordered_map<std::string, int32_t> ReadVocabulary(
+    std::string_view vocabulary) {
   if (!vocabulary.empty() && vocabulary.back() == '\n') {
     vocabulary.remove_suffix(1);
   }
+  std::unordered_map<std::string, int32_t> ids;
   for (int32_t id = 0;; ++id) {
     const size_t end = std::min(vocabulary.find('\n'), vocabulary.size());
     const std::string token(vocabulary.substr(0, end));
-    if (!ids_.emplace(token, id).second) {
+    if (!ids.emplace(token, id).second) {
       throw Error("vocab.txt has a token twice: " + token);
     }
-    longest_ = std::max(longest_, token.size());
-    if (end == vocabulary.size()) break;
+    if (end == vocabulary.size()) return ids;
     vocabulary.remove_prefix(end + 1);
+  }
+}
+
+WordPieceTokenizer::WordPieceTokenizer(std::string_view vocabulary,
+                                       bool lower_case)
+    : ids_(ReadVocabulary(vocabulary)), lower_case_(lower_case) {
+  for (const auto& [token, id] : ids_) {
+    longest_ = std::max(longest_, token.size());
   }
   const auto special = [this](const std::string& token) {
     const auto found = ids_.find(token);

@@ -24,6 +24,16 @@ Characters Decode(std::string_view text);
 
 std::string Encode(std::u32string_view codes);
 
+// Bytes in UTF-8 up to the end of each character.
+std::vector<size_t> CharacterEnds(const std::u32string& codes);
+
+// The bits of a character in unicode/unicode_table.h.
+unsigned char KindOf(char32_t code);
+
+// The ids of a vocabulary with a token a line. Throws `Error` if one is twice.
+std::unordered_map<std::string, int32_t> ReadVocabulary(
+    std::string_view vocabulary);
+
 // The tokens of a text.
 struct Tokens {
   std::vector<int32_t> ids;

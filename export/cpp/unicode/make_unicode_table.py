@@ -12,14 +12,18 @@ import pathlib
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.text.tokenizer import WHITE_SPACE, WordPieceTokenizer
 
 _PATH = pathlib.Path(__file__).with_name("unicode_table.h")
 _SURROGATES = range(0xD800, 0xE000)
 _CODES = [code for code in range(0x110000) if code not in _SURROGATES]
 _BATCH = 100_000
 # The bits of a range, which unicode_table.h explains.
-_SPACE, _BREAK, _DROPPED, _MARK, _CASED, _IGNORABLE = (1 << i for i in range(6))
+_SPACE, _BREAK, _DROPPED, _MARK, _CASED, _IGNORABLE, _LETTER, _NUMBER = (
+  1 << i for i in range(8)
+)
+# White space that is dropped by WordPieces.
+_DROPPED_SPACES = {0xB, 0xC, 0x85}
 # Syllables and their letters are computed, they fill 11,172 lines otherwise.
 _SYLLABLES = range(0xAC00, 0xD7A4)
 _HEADER = """\
@@ -42,6 +46,8 @@ enum Kind : unsigned char {{
   kMark = {_MARK},  // Vanishes where text is lower-cased: accents.
   kCased = {_CASED},  // Decides on the small sigma after it or before it.
   kCaseIgnorable = {_IGNORABLE},  // Is passed over in that decision.
+  kLetter = {_LETTER},  // What byte pairs make words of.
+  kNumber = {_NUMBER},
 }};
 
 struct Range {{
@@ -82,13 +88,23 @@ def main():
   # ignore what is ignorable.
   after, _ = _normalized(uncased, "{}Σ")
   after_cased, _ = _normalized(uncased, "a{}Σ")
+  is_letter, is_number, is_white = (
+    _matches(group) for group in (r"\p{L}", r"\p{N}", f"[{WHITE_SPACE}]")
+  )
   kinds = []
   for i, kind in enumerate(_word_kinds(cased)):
     is_cased = after[i].endswith("ς")
     is_ignorable = after_cased[i].endswith("ς") and not is_cased
     kinds.append(
-      kind | _MARK * is_mark[i] | _CASED * is_cased | _IGNORABLE * is_ignorable
+      kind
+      | _MARK * is_mark[i]
+      | _CASED * is_cased
+      | _IGNORABLE * is_ignorable
+      | _LETTER * is_letter[i]
+      | _NUMBER * is_number[i]
     )
+    is_space = kind == _SPACE or _CODES[i] in _DROPPED_SPACES
+    assert is_white[i] == is_space, hex(_CODES[i])
   ranges = []
   # A range ends at the surrogates, too: code - index changes there.
   for (kind, _), group in itertools.groupby(
@@ -146,6 +162,12 @@ def _word_kinds(tokenizer):
   for batch in _batches("a{}a"):
     for ids in tokenizer(batch).ids.to_list():
       yield kinds[tuple(ids)]
+
+
+def _matches(pattern):
+  """Whether each code point is of a class of RE2's."""
+  found = (tf.strings.regex_full_match(b, pattern) for b in _batches("{}"))
+  return [matches for batch in found for matches in batch.numpy().tolist()]
 
 
 def _batches(template):

@@ -1,0 +1,191 @@
+#include "byte_pair_tokenizer.h"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+
+#include "json_values.h"
+#include "unicode/unicode_table.h"
+
+namespace bert_span {
+namespace {
+
+// The bytes that GPT-2's alphabet shows as they are; the others follow U+0100.
+bool IsPrintable(int byte) {
+  return (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
+}
+
+// The byte of each character of GPT-2's alphabet.
+std::unordered_map<char32_t, char> ByteAlphabet() {
+  std::unordered_map<char32_t, char> bytes;
+  char32_t other = 0x100;
+  for (int byte = 0; byte < 256; ++byte) {
+    const char32_t code = IsPrintable(byte) ? byte : other++;
+    bytes[code] = static_cast<char>(byte);
+  }
+  return bytes;
+}
+
+// What a word consists of, apart from a space before it.
+enum class Class { kWhite, kLetter, kNumber, kOther };
+
+Class ClassOf(char32_t code) {
+  const unsigned char kind = KindOf(code);
+  if (kind & unicode::kLetter) return Class::kLetter;
+  if (kind & unicode::kNumber) return Class::kNumber;
+  const bool is_white =
+      kind & unicode::kSpace || code == 0xB || code == 0xC || code == 0x85;
+  return is_white ? Class::kWhite : Class::kOther;
+}
+
+// The end of a contraction that begins at a character; the same if none does.
+size_t ContractionEnd(const std::u32string& codes, size_t begin) {
+  for (const std::u32string_view ending :
+       {U"'s", U"'t", U"'re", U"'ve", U"'m", U"'ll", U"'d"}) {
+    if (codes.compare(begin, ending.size(), ending) == 0) {
+      return begin + ending.size();
+    }
+  }
+  return begin;
+}
+
+// The end of the word that begins at a character: 's or another contraction;
+// letters, numbers or other characters, with one space before them; or white
+// space, but for the last of several characters before a word.
+size_t WordEnd(const std::u32string& codes, size_t begin) {
+  const size_t contraction = ContractionEnd(codes, begin);
+  if (contraction > begin) return contraction;
+  const auto end_of_run = [&codes](size_t first) {
+    const Class run = ClassOf(codes[first]);
+    size_t end = first + 1;
+    while (end < codes.size() && ClassOf(codes[end]) == run) ++end;
+    return end;
+  };
+  const size_t end = end_of_run(begin);
+  if (ClassOf(codes[begin]) != Class::kWhite || end == codes.size()) return end;
+  if (end - begin > 1) return end - 1;
+  return codes[begin] == ' ' ? end_of_run(end) : end;
+}
+
+}  // namespace
+
+BytePairTokenizer::BytePairTokenizer(std::string_view vocabulary,
+                                     const std::vector<std::string>& merges) {
+  const auto ids = ReadVocabulary(vocabulary);
+  const auto id_of = [&ids](const std::string& token) {
+    const auto found = ids.find(token);
+    if (found == ids.end()) {
+      throw Error("vocab.txt has no " + token +
+                  ", a byte, the result of a merge or a special token of "
+                  "RoBERTa: export the file again");
+    }
+    return found->second;
+  };
+  const auto alphabet = ByteAlphabet();
+  for (const auto& [code, byte] : alphabet) {
+    pieces_[{byte}] = {id_of(Encode({&code, 1})), -1};
+  }
+  int32_t rank = 0;
+  for (const std::string& merge : merges) {
+    const size_t space = merge.find(' ');
+    if (space == 0 || space >= merge.size() - 1 ||
+        merge.find(' ', space + 1) != merge.npos) {
+      throw Error("span_config.json: tflite.merges must have two tokens with a "
+                  "space between them. Received: " + merge +
+                  ". Export the file again");
+    }
+    const std::string token = merge.substr(0, space) + merge.substr(space + 1);
+    std::string bytes;
+    for (const char32_t code : Decode(token).codes) {
+      const auto byte = alphabet.find(code);
+      if (byte == alphabet.end()) {
+        throw Error("span_config.json: tflite.merges must have bytes in the "
+                    "alphabet of GPT-2. Received: " + merge +
+                    ". Export the file again");
+      }
+      bytes += byte->second;
+    }
+    pieces_.emplace(bytes, Piece{id_of(token), rank++});  // Keeps the first.
+  }
+  cls_id = id_of("<s>");
+  sep_id = id_of("</s>");
+  num_separators = 2;
+}
+
+Tokens BytePairTokenizer::Tokenize(const std::u32string& codes) const {
+  const std::string text = Encode(codes);
+  const std::vector<size_t> ends = CharacterEnds(codes);
+  const auto byte_of = [&ends](size_t i) { return i > 0 ? ends[i - 1] : 0; };
+  Tokens tokens;
+  for (size_t begin = 0; begin < codes.size();) {
+    const size_t end = WordEnd(codes, begin);
+    const size_t first_byte = byte_of(begin);
+    const std::string_view word =
+        std::string_view(text).substr(first_byte, byte_of(end) - first_byte);
+    size_t piece_begin = 0;
+    for (const size_t piece_end : PieceEnds(word)) {
+      const std::string_view piece =
+          word.substr(piece_begin, piece_end - piece_begin);
+      // The characters of the first and of the last byte.
+      const size_t first = std::upper_bound(ends.begin(), ends.end(),
+                                            first_byte + piece_begin) -
+                           ends.begin();
+      size_t char_end = std::lower_bound(ends.begin(), ends.end(),
+                                         first_byte + piece_end) -
+                        ends.begin() + 1;
+      const size_t leading = std::min(piece.find_first_not_of(' '),
+                                      piece.size());
+      const size_t trailing = piece.size() - 1 - piece.find_last_not_of(' ');
+      const size_t char_start = std::min(first + leading, char_end);
+      char_end = std::max(char_end - std::min(trailing, char_end), char_start);
+      tokens.ids.push_back(Find(piece)->id);
+      tokens.char_starts.push_back(char_start);
+      tokens.char_ends.push_back(char_end);
+      piece_begin = piece_end;
+    }
+    begin = end;
+  }
+  return tokens;
+}
+
+const BytePairTokenizer::Piece* BytePairTokenizer::Find(
+    std::string_view bytes) const {
+  const auto found = pieces_.find(std::string(bytes));
+  return found == pieces_.end() ? nullptr : &found->second;
+}
+
+// Where the tokens of a word end, in bytes.
+std::vector<size_t> BytePairTokenizer::PieceEnds(std::string_view word) const {
+  // Of the token that begins at a byte: its end, and where the one before it
+  // begins. Bytes within tokens have the end 0.
+  std::vector<size_t> ends(word.size()), before(word.size());
+  for (size_t i = 0; i < word.size(); ++i) {
+    ends[i] = i + 1, before[i] = i - 1;
+  }
+  // Rank, begin, end. Of equal ranks the first.
+  using Merge = std::tuple<int32_t, size_t, size_t>;
+  std::priority_queue<Merge, std::vector<Merge>, std::greater<Merge>> merges;
+  const auto consider = [&](size_t left) {  // And the token after it.
+    const size_t right = ends[left];
+    if (right >= word.size()) return;
+    const Piece* piece = Find(word.substr(left, ends[right] - left));
+    if (piece != nullptr) merges.emplace(piece->rank, left, ends[right]);
+  };
+  for (size_t i = 0; i + 1 < word.size(); ++i) consider(i);
+  while (!merges.empty()) {
+    const auto [rank, left, end] = merges.top();
+    merges.pop();
+    // Another merge may have taken one of the two.
+    const size_t right = ends[left];
+    if (right == 0 || right >= word.size() || ends[right] != end) continue;
+    ends[left] = end, ends[right] = 0;
+    if (end < word.size()) before[end] = left;
+    if (left > 0) consider(before[left]);
+    consider(left);
+  }
+  std::vector<size_t> found;
+  for (size_t i = 0; i < word.size(); i = ends[i]) found.push_back(ends[i]);
+  return found;
+}
+
+}  // namespace bert_span
