@@ -41,7 +41,7 @@ class ServerUnavailableError(ServingError):
 
 _LABELS = (
   "A label must be among version_labels in the models.config of TensorFlow "
-  "Serving. For other servers leave version and label out."
+  "Serving; other servers have no versions and labels: leave both out."
 )
 # Code of gRPC -> remedy.
 _REMEDIES = {

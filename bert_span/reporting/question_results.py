@@ -21,7 +21,7 @@ _SAME_GROUP = {
   "whose": "who",
 }
 _LENGTHS = ("1 word", "2 words", "3-4 words", "5-8 words", "9 words or more")
-_UNANSWERED = "no answer"
+_NO_GOLD = "no answer"
 _MANY_WINDOWS = 5  # One group has as many or more.
 
 
@@ -99,7 +99,7 @@ def group_scores(results, num_windows=None):
   lengths = [_length_name(result) for result in results]
   tables = {
     "Question word": _grouped(results, words, by_size),
-    "Length of the answer": _grouped(results, lengths, [*_LENGTHS, _UNANSWERED]),
+    "Length of the answer": _grouped(results, lengths, [*_LENGTHS, _NO_GOLD]),
   }
   names = ("unanswerable", "answerable")
   is_answerable = [names[result.has_answer] for result in results]
@@ -145,7 +145,7 @@ def _mean_percent(values):
 def _length_name(result):
   """Returns the group of a question by the length of its first answer."""
   if not result.has_answer:
-    return _UNANSWERED
+    return _NO_GOLD
   words = len(result.example.answers[0].text.split())
   return _LENGTHS[bisect.bisect_left((1, 2, 4, 8), words)]
 

@@ -35,7 +35,7 @@ BPE = 2
 _BYTE_PIECES = [f"<0x{byte:02X}>" for byte in range(256)]
 # Characters of a piece. The op ends the process with some 200,000.
 _MAX_PIECE = 1_000
-# Stands for a blank in pieces.
+# The character for a blank in pieces.
 BLANK = "\u2581"
 
 _PACKAGE = "bert_span.sentencepiece"
@@ -193,7 +193,7 @@ def piece_ops(proto):
   The model gets a shared name. A model without one is dropped with TensorFlow's
   caches, for instance by keras.utils.set_random_seed.
   """
-  import tensorflow_text as tf_text  # As in `sentence_pieces`.
+  import tensorflow_text as tf_text  # Late, as in `sentence_pieces`.
   from tensorflow_text.python.ops import sentencepiece_tokenizer
 
   def create(self):
@@ -285,7 +285,7 @@ def json_of_sentence_pieces(vocabulary):
   scores += [0.0] * (len(tokens) - len(scores))  # the mask
   special = [family.cls, family.sep, family.pad, family.unknown, family.mask]
   ids = {token: tokens.index(token) for token in special}
-  # As `PieceFamily.num_separators`: segments, or a second separator.
+  # A family has segments, or a second separator; see `num_separators`.
   segment = 2 - family.num_separators
 
   def item(token, type_id=0):
