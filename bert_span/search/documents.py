@@ -86,7 +86,7 @@ def _matches(pattern, skipped):
 
 
 def cut_passages(document, text):
-  """Cuts a text into `DocumentPassage`s: paragraphs of 1,000 characters or more.
+  """Yields the passages of a text: paragraphs of 1,000 characters or more.
 
   Paragraphs end at empty lines.
   """
