@@ -1,4 +1,4 @@
-"""Asking a served model over REST or gRPC."""
+"""Asks a served model over REST or gRPC."""
 
 from bert_span.client.endpoint import Credentials
 from bert_span.client.retries import (

@@ -1,4 +1,4 @@
-"""The model of a server that a client asks, and the client's credentials."""
+"""The address of a served model, and a client's credentials."""
 
 import dataclasses
 import re
@@ -16,12 +16,12 @@ class Credentials:
   """TLS files and a bearer token.
 
   Attributes:
-    ca_file: PEM file of the authorities that the server's certificate is
-      checked with; None takes the system's.
-    certificate_file: PEM file of the client's own certificate, if the server
-      asks for one.
+    ca_file: PEM file of the authorities that check the server's certificate;
+      None uses the system's.
+    certificate_file: PEM file of the client's certificate, if the server asks
+      for one.
     key_file: PEM file of that certificate's private key, without passphrase.
-    bearer_token: sent as "Authorization: Bearer ..."; None sends none.
+    bearer_token: sent as "Authorization: Bearer ..."; None sends no token.
   """
 
   ca_file: str | None = None
@@ -56,14 +56,14 @@ class Credentials:
         context.load_cert_chain(
           self.certificate_file, self.key_file, password=""
         )
-    except OSError as error:  # ssl.SSLError is one
+    except OSError as error:  # ssl.SSLError is a subclass.
       raise ValueError(f"{fault}: {error}") from error
     return context
 
   def check(self, endpoint):
-    """Raises ValueError if `endpoint` would get secrets unencrypted.
+    """Raises ValueError if secrets would be sent to `endpoint` unencrypted.
 
-    A token may go unencrypted to this machine.
+    A token may be sent unencrypted to this machine.
     """
     has_files = self.ca_file or self.certificate_file
     has_secret = self.bearer_token and endpoint.host not in _LOOPBACK
@@ -77,12 +77,12 @@ class Credentials:
 
 @dataclasses.dataclass(frozen=True)
 class Endpoint:
-  """A model behind an address; see `SpanClient`."""
+  """The address of a model; see `SpanClient`."""
 
   scheme: str
   host: str
   port: int
-  prefix: str  # of the REST path before /v1, "" or "/prefix"
+  prefix: str  # the REST path before /v1: "" or "/prefix"
   model: str
   version: int | None = None
   label: str | None = None
@@ -107,7 +107,7 @@ class Endpoint:
 
   @property
   def predict_path(self):
-    """Path of TensorFlow Serving's predict API."""
+    """The path of TensorFlow Serving's predict API."""
     path = urllib.parse.quote(self.prefix, safe="/%") + "/v1"
     for name, value in self._names():
       path += f"/{name}s/{urllib.parse.quote(str(value), safe='')}"
@@ -141,8 +141,8 @@ def parse_endpoint(address, model, version=None, label=None):
   except ValueError as error:
     raise ValueError(f"address {address!r} is invalid: {error}.") from error
   if url.username is not None or url.password is not None:
-    # Not repeated in the message, which may be logged.
-    raise ValueError("address holds a user name; give a bearer_token instead.")
+    # The message may be logged, so it does not repeat the address.
+    raise ValueError("address has a user name; give a bearer_token instead.")
   fault = None
   if url.scheme not in _PORTS:
     fault = f"it must begin with one of {'://, '.join(_PORTS)}://"

@@ -1,6 +1,6 @@
-"""Questions to a server over TensorFlow Serving's gRPC API.
+"""Sends questions to a server over TensorFlow Serving's gRPC API.
 
-It needs the package tensorflow-serving-api, which needs TensorFlow.
+Importing this needs tensorflow-serving-api, which needs TensorFlow.
 """
 
 import pathlib
@@ -32,12 +32,12 @@ class GrpcTransport:
     self._metadata = [("authorization", f"Bearer {token}")] if token else []
     target = endpoint.host_and_port
     if endpoint.is_encrypted:
-      # Checks the files; gRPC would only log what is wrong with them.
+      # It checks the files; gRPC would only log their faults.
       credentials.ssl_context()
       tls = grpc.ssl_channel_credentials(
-        root_certificates=_content(credentials.ca_file),
-        private_key=_content(credentials.key_file),
-        certificate_chain=_content(credentials.certificate_file),
+        root_certificates=_read_file(credentials.ca_file),
+        private_key=_read_file(credentials.key_file),
+        certificate_chain=_read_file(credentials.certificate_file),
       )
       self._channel = grpc.secure_channel(target, tls, _CHANNEL_OPTIONS)
     else:
@@ -85,5 +85,5 @@ class GrpcTransport:
     self._channel.close()
 
 
-def _content(path):
+def _read_file(path):
   return pathlib.Path(path).read_bytes() if path else None

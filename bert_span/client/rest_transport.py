@@ -1,4 +1,4 @@
-"""Questions to a server over TensorFlow Serving's REST API."""
+"""Sends questions to a server over TensorFlow Serving's REST API."""
 
 import http.client
 import io
@@ -19,7 +19,7 @@ from bert_span.client.retries import (
 _MAX_REPLY_BYTES = 1 << 28
 _MAX_IDLE_CONNECTIONS = 256
 _MESSAGE_CHARACTERS = 500
-# The codes of gRPC for the status codes of servers, and of proxies before them.
+# Status codes of servers, and of proxies before them -> the codes of gRPC.
 _CODES = {
   400: "INVALID_ARGUMENT",
   401: "UNAUTHENTICATED",
@@ -34,7 +34,7 @@ _CODES = {
 class RestTransport:
   """Sends rows of inputs as JSON and reads rows of outputs.
 
-  Threads may share it; a forked process opens connections of its own. It
+  Threads may use it together; a forked process opens new connections. It
   ignores the environment's proxy variables and does not follow redirections.
   """
 
@@ -50,12 +50,12 @@ class RestTransport:
     self._connect()
 
   def predict(self, rows, timeout):
-    """Returns the rows of outputs for rows of inputs, dicts of name to value.
+    """Returns the rows of outputs for rows of inputs, dicts by name.
 
-    Raises a `ServingError` if there are none within `timeout` seconds.
+    Raises a `ServingError` if they do not come within `timeout` seconds.
     """
     if self._process != os.getpid():
-      # The parent's connections would give it the replies to the child.
+      # On the parent's connections, the parent could get the child's replies.
       self._connect()
     try:
       response = self._pool.request(
@@ -77,7 +77,7 @@ class RestTransport:
             f"{self._endpoint.address}: the reply is longer than "
             f"{_MAX_REPLY_BYTES:,} bytes. Lower batch_size."
           )
-    # ValueError: a chunk with a negative length.
+    # A chunk with a negative length raises ValueError.
     except (exceptions.HTTPError, ValueError) as error:
       raise _failure(self._endpoint.address, error) from error
     if response.status != 200:
@@ -95,7 +95,7 @@ class RestTransport:
     self._pool.close()
 
   def _connect(self):
-    """Makes an empty pool of connections for this process."""
+    """Makes a new pool of connections for this process."""
     self._process = os.getpid()
     pool = urllib3.connection_from_url(self._endpoint.address, **self._options)
 
@@ -106,10 +106,10 @@ class RestTransport:
     self._pool = pool
 
   def _refusal(self, response, content):
-    """Returns the ServingError of a reply that is no success."""
+    """Returns the `ServingError` of a reply with an error status."""
     status = f"HTTP {response.status} ({response.reason})"
     message = f"{self._endpoint.address}: {self._endpoint.target}: {status}"
-    reason = _field(content, "error")  # As TensorFlow Serving: {"error": ..}
+    reason = _field(content, "error")  # TensorFlow Serving's {"error": ..}
     if isinstance(reason, str):
       message += f": {reason[:_MESSAGE_CHARACTERS].rstrip('. ')}"
     elif content.strip():
@@ -125,7 +125,7 @@ class RestTransport:
 
 
 class _TimedReply(http.client.HTTPResponse):
-  """A reply that comes within the timeout of the socket as a whole.
+  """A reply that must be complete within the timeout of the socket.
 
   urllib3's Timeout is for each read. A server that sends the head, or the
   length of a chunk, byte by byte would keep its client waiting for ever.
@@ -157,14 +157,14 @@ class _TimedFile(io.RawIOBase):
 
 
 def _failure(address, error):
-  """Returns the ServingError of a request without a reply."""
+  """Returns the `ServingError` of a request without a reply."""
   cause = error.__cause__ or error.args[-1]
   reason = str(cause)[:_MESSAGE_CHARACTERS]
   if isinstance(error, exceptions.SSLError):
     return RequestRefusedError(
       f"{address}: {reason}. Is it a TLS port? ca_file must have the authority "
-      "of its certificate, which must contain this host, and certificate_file "
-      "be given if the server asks for one."
+      "of its certificate, and that must name this host. Give certificate_file "
+      "if the server asks for one."
     )
   if isinstance(
     error, exceptions.NameResolutionError | exceptions.LocationParseError
@@ -179,7 +179,7 @@ def _failure(address, error):
 
 
 def _field(content, name):
-  """A field of a JSON object; None where the content is something else."""
+  """Returns a field of a JSON object; None if the content is none."""
   try:
     return json.loads(content)[name]
   except (ValueError, LookupError, TypeError, RecursionError):

@@ -1,9 +1,9 @@
-"""Requests that are repeated while a server is starting or busy.
+"""Repeats requests while a server is starting or busy.
 
-One loop serves REST and gRPC. urllib3's Retry has no deadline over attempts and
-waits as long as Retry-After asks. It repeats a request that timed out if it
-repeats broken connections, and none whose reply breaks off while it is read in
-pieces. gRPC's policy makes at most five attempts and has no timeout for one.
+One loop serves REST and gRPC. urllib3's Retry has no deadline over all attempts
+and waits as long as Retry-After asks. If it repeats broken connections, it also
+repeats requests that timed out; and it repeats none whose reply breaks off.
+gRPC's policy makes at most five attempts, without a timeout for one.
 """
 
 import dataclasses
@@ -19,16 +19,16 @@ class ServingError(Exception):
   """A server gave no answers; the message names the address and the remedy."""
 
   def __init__(self, message):
-    # It repeats what the server said; a terminal obeys control characters.
+    # A terminal would obey control characters in the server's reply.
     super().__init__(printable(message))
 
 
 class RequestRefusedError(ServingError):
-  """This request is refused, and would be again."""
+  """The server refuses this request, and would refuse it again."""
 
 
 class ServerTimeoutError(ServingError):
-  """No answer came in time. Not repeated: that would double the load."""
+  """No answer came in time. A repeated request would double the load."""
 
 
 class ServerUnavailableError(ServingError):
@@ -36,14 +36,14 @@ class ServerUnavailableError(ServingError):
 
   def __init__(self, message, retry_after=0.0):
     super().__init__(message)
-    self.retry_after = retry_after  # seconds that the server asks to wait
+    self.retry_after = retry_after  # seconds to wait, by the server
 
 
 _LABELS = (
   "A label must be among version_labels in the models.config of TensorFlow "
-  "Serving; other servers have no versions and labels: ask without."
+  "Serving; other servers have no versions and labels: leave both out."
 )
-# By the code of gRPC; REST's status codes are translated.
+# Code of gRPC -> remedy.
 _REMEDIES = {
   "NOT_FOUND": "Check the names of model and version: GET /v1/models/NAME "
   f"lists what the server has loaded. {_LABELS}",
@@ -57,15 +57,15 @@ _REMEDIES = {
   "RESOURCE_EXHAUSTED": "Lower batch_size; the server, or a proxy before it, "
   "has no memory for it or takes no message of this size.",
   "UNAVAILABLE": "Is the server running and not too busy, is this its port "
-  "(--rest_api_port, often 8501; for gRPC --port, often 8500), and is its "
-  "certificate trusted (ca_file) where it uses TLS?",
-  "DEADLINE_EXCEEDED": "Raise timeout (and --rest_api_timeout_in_ms of the "
-  "server), lower batch_size, or send shorter passages.",
+  "(TensorFlow Serving's --rest_api_port, often 8501; for gRPC --port, often "
+  "8500), and is its certificate trusted (ca_file) if it uses TLS?",
+  "DEADLINE_EXCEEDED": "Raise timeout (and TensorFlow Serving's "
+  "--rest_api_timeout_in_ms), lower batch_size, or send shorter passages.",
 }
 
 
 def serving_error(code, message, retry_after=0.0):
-  """Returns the `ServingError` of a code of gRPC, with a remedy."""
+  """Returns the `ServingError` for a code of gRPC, with a remedy."""
   message = f"{message}. {_REMEDIES.get(code, 'See the server log.')}"
   if code == "UNAVAILABLE":
     return ServerUnavailableError(message, retry_after)
@@ -76,14 +76,14 @@ def serving_error(code, message, retry_after=0.0):
 
 @dataclasses.dataclass(frozen=True)
 class RetryOptions(CheckedOptions):
-  """How long a client waits for a request, and how often it repeats one.
+  """Options for the times that a client waits and repeats a request.
 
   Before attempt n + 1 it waits a random time between 0 and
 
       min(first_wait * 2**(n - 1), longest_wait)
 
-  so that many clients do not come back at the same moment, and at least as
-  long as the server asks for.
+  so that many clients do not come back at the same moment; and at least as
+  long as the server asks.
 
   Source: "full jitter" in Exponential Backoff And Jitter, AWS Architecture
   Blog, 2015.
@@ -105,7 +105,7 @@ class RetryOptions(CheckedOptions):
 
 
 def call_with_retries(attempt, options):
-  """Calls `attempt` with the seconds that it may take, until it returns.
+  """Calls `attempt` with its timeout in seconds, until it returns.
 
   Repeats it after a `ServerUnavailableError` and raises the last one.
   """
@@ -116,9 +116,9 @@ def call_with_retries(attempt, options):
       return attempt(min(options.timeout, max(end - time.monotonic(), 1e-3)))
     except ServerUnavailableError as error:
       longest_wait = min(longest_wait, options.longest_wait)
-      # A number of any length, by urllib3 before it had a limit.
-      asked = min(error.retry_after, options.deadline)
-      wait = max(random.uniform(0.0, longest_wait), asked)
+      # Old versions of urllib3 accept a number of any length.
+      shortest_wait = min(error.retry_after, options.deadline)
+      wait = max(random.uniform(0.0, longest_wait), shortest_wait)
       is_late = time.monotonic() + wait >= end
       if attempts == options.max_attempts or is_late:
         raise ServerUnavailableError(

@@ -1,4 +1,4 @@
-"""Answers as a client reads them from a server's outputs."""
+"""Reads answers from a server's outputs."""
 
 import dataclasses
 
@@ -17,9 +17,9 @@ _TYPES = {
 
 @dataclasses.dataclass(unsafe_hash=True)
 class ServedAnswer(Answer):
-  """An `Answer` of a server, with its offsets in bytes of the passage, too.
+  """An `Answer` of a server, also with offsets in bytes.
 
-  They are half-open, of the passage as UTF-8.
+  They are half-open offsets into the passage in UTF-8.
   """
 
   byte_start: int = 0
@@ -27,13 +27,13 @@ class ServedAnswer(Answer):
 
 
 def prediction_of_row(row, context, qas_id=""):
-  """Returns the `Prediction` in one row of outputs of serving_default.
+  """Returns the `Prediction` of one row of outputs of serving_default.
 
-  Its answers are `ServedAnswer`s. Raises ValueError if the row is not of an
+  Its answers are `ServedAnswer`s. Raises ValueError if the row is not from an
   export of bert_span.
   """
   if not isinstance(row, dict):
-    raise ValueError(f"expected named outputs, found {type(row).__name__}")
+    raise ValueError(f"expected named outputs, received {type(row).__name__}")
   table = next((t for t in TABLES if t.count.name in row), SPAN_COLUMNS)
   missing = [c.name for c in table.served if c.name not in row]
   if missing:
@@ -41,8 +41,8 @@ def prediction_of_row(row, context, qas_id=""):
       f"outputs {', '.join(missing)} are missing; there are "
       f"{', '.join(sorted(row)) or 'none'}"
     )
-  count = _checked(table.count, row[table.count.name])
-  best = {c.field: _checked(c, row[c.name]) for c in table.question}
+  count = _checked_value(table.count, row[table.count.name])
+  best = {c.field: _checked_value(c, row[c.name]) for c in table.question}
   entries = [{} for _ in range(count)]
   for column in table.entry:
     if Use.SERVED in column.uses:
@@ -52,7 +52,7 @@ def prediction_of_row(row, context, qas_id=""):
           f"{column.name} has fewer entries than {table.count.name}, {count}"
         )
       for entry, value in zip(entries, values[:count], strict=True):
-        entry[column.field] = _checked(column, value)
+        entry[column.field] = _checked_value(column, value)
   for span in (best, *entries):
     text, start, end = span["text"], span["char_start"], span["char_end"]
     if text != encodable(context[start:end]):
@@ -67,8 +67,8 @@ def prediction_of_row(row, context, qas_id=""):
   return prediction
 
 
-def _checked(column, value):
-  """Returns a value of a `Column`; ValueError if no decoder returns it."""
+def _checked_value(column, value):
+  """Returns a value of a `Column`; ValueError if no decoder returns such."""
   is_valid = type(value) in _TYPES[column.dtype] and value == value  # not NaN
   if column.dtype == "int32":
     is_valid = is_valid and value >= 0

@@ -15,7 +15,7 @@ from bert_span.storage.files import encodable
 
 
 class SpanClient:
-  """Asks a model that `export_saved_model` wrote and a server has loaded.
+  """Asks an export of `export_saved_model` that a server has loaded.
 
   Example:
 
@@ -27,16 +27,16 @@ class SpanClient:
     client.answers("Who came?", "Ada came, and Bea.")  # spans by position
   ```
 
-  Threads may share a client; each then has its own connection over REST.
+  Threads may use a client together; over REST each has a connection.
 
   Args:
     address: "http://host:8501" or "https://host" for REST, "grpc://host:8500"
       or "grpcs://host:8500" for gRPC.
     model: name of the model on the server.
-    version: number of the version to ask; None leaves it to the server.
-    label: label of the version to ask instead, such as "stable"; only of a
-      TensorFlow Serving whose models.config sets it.
-    batch_size: questions in a request; the server's max_batch_size at most.
+    version: number of the version to ask; None: the server decides.
+    label: label of the version instead, such as "stable"; the models.config of
+      TensorFlow Serving must have it.
+    batch_size: questions in a request; at most the server's max_batch_size.
     retry_options: `RetryOptions` of each request.
     credentials: `Credentials` for TLS and a bearer token.
 
@@ -81,13 +81,13 @@ class SpanClient:
     Args:
       question: str, or a list of str.
       context: str, the passage of all questions, or a list of as many str.
-      n_best: answers for each question, as of `SpanExtractor.answer`.
+      n_best: answers for each question, as in `SpanExtractor.answer`.
 
     Returns:
-      A `ServedAnswer`, or with n_best above 1 a list of them, best first, of as
-      many as the export has at most; for lists a list of these. Offsets are
-      into `context` as given; a lone surrogate in it is sent as U+FFFD, also
-      one character.
+      A `ServedAnswer`, or with n_best above 1 a list of them, best first, at
+      most as many as the export has. For lists, a list of these. Offsets are
+      into `context`: a lone surrogate in it is sent as U+FFFD, which is one
+      character, too.
 
     Raises:
       ValueError: question and context do not match, or n_best is below 1.
@@ -95,19 +95,19 @@ class SpanClient:
         wrong request, an unavailable server and a timeout.
     """
     _check_count("n_best", n_best)
-    return self._ask(question, context, lambda p: p.best(n_best))
+    return self._map_predictions(lambda p: p.best(n_best), question, context)
 
   def answers(self, question, context):
     """Answers one question, or several, with a list of spans.
 
     A B/I/O head gives any number of spans, a span head at most one. Arguments
-    and errors are those of `answer`.
+    and errors are as in `answer`.
 
     Returns:
       For one question a list of `ServedAnswer` in order of position, [] for no
       answer; for a list of questions a list of these.
     """
-    return self._ask(question, context, lambda p: list(p.spans))
+    return self._map_predictions(lambda p: list(p.spans), question, context)
 
   def close(self):
     """Closes the connections."""
@@ -119,8 +119,8 @@ class SpanClient:
   def __exit__(self, *exception):
     self.close()
 
-  def _ask(self, question, context, form_of):
-    """The answers to one question or several, each of a `Prediction`."""
+  def _map_predictions(self, function, question, context):
+    """Returns function(`Prediction`) of one question, or a list of several."""
     rows = [
       {"question": encodable(q), "context": encodable(c)}
       for q, c in question_pairs(question, context)
@@ -128,11 +128,11 @@ class SpanClient:
     answers = []
     for begin in range(0, len(rows), self._batch_size):
       predictions = self._predictions(rows[begin : begin + self._batch_size])
-      answers += map(form_of, predictions)
+      answers += map(function, predictions)
     return answers[0] if isinstance(question, str) else answers
 
   def _predictions(self, rows):
-    """Returns the `Prediction`s of the rows of one request."""
+    """Returns the `Prediction`s of one request's rows."""
     predict = functools.partial(self._transport.predict, rows)
     outputs = call_with_retries(predict, self._retry_options)
     try:

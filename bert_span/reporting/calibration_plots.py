@@ -20,7 +20,7 @@ _BARS, _GAP, _TRUTH = "#4c78a8", "#e45756", "#555555"
 
 
 def reliability_figure(bins_of):
-  """Returns a `Figure` of the `ReliabilityBins` of each title, a dict."""
+  """Draws a dict of `ReliabilityBins` by title, as a `Figure`."""
   figure = Figure(figsize=(4 * len(bins_of), 4.6), layout="constrained")
   panels = figure.subplots(
     2, len(bins_of), squeeze=False, sharex=True, height_ratios=(4, 1)
@@ -28,14 +28,14 @@ def reliability_figure(bins_of):
   for title, upper, lower in zip(bins_of, *panels, strict=True):
     bins = bins_of[title]
     upper.set_title(f"{title}: ECE {bins.calibration_error:.3f}")
-    # A bin of equal confidences is a visible line.
+    # A bin of equal confidences becomes a visible line.
     widths = np.maximum(bins.upper - bins.lower, 0.005)
     used = bins.count > 0
     accuracy = bins.accuracy[used]
-    places = {"x": bins.lower[used], "width": widths[used], "align": "edge"}
-    upper.bar(**places, height=accuracy, color=_BARS, edgecolor="white")
+    bars = {"x": bins.lower[used], "width": widths[used], "align": "edge"}
+    upper.bar(**bars, height=accuracy, color=_BARS, edgecolor="white")
     upper.bar(
-      **places,
+      **bars,
       height=bins.confidence[used] - accuracy,
       bottom=accuracy,
       facecolor=(_GAP, 0.25),
@@ -56,11 +56,11 @@ def reliability_figure(bins_of):
 
 
 def risk_coverage_figure(curve_of):
-  """Returns a `Figure` of the `RiskCoverage` of each line, a dict."""
+  """Draws a dict of `RiskCoverage` by the line's name, as a `Figure`."""
   figure = Figure(figsize=(5.4, 4), layout="constrained")
   axes = figure.subplots()
   for name, curve in curve_of.items():
-    # Steps up to each point: the area below the line is the reported area.
+    # With steps, the area below the line is the reported area.
     coverage, risk = [0.0, *curve.coverage], [curve.risk[0], *curve.risk]
     label = f"{name}: area {curve.area:.3f}"
     axes.step(coverage, risk, where="pre", label=label)
@@ -78,6 +78,6 @@ def risk_coverage_figure(curve_of):
 def png_bytes(figure):
   """Returns a `Figure` as PNG; equal figures have equal bytes."""
   buffer = io.BytesIO()
-  # PNGs name the version of matplotlib otherwise.
+  # By default, a PNG has the version of matplotlib in it.
   figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
   return buffer.getvalue()

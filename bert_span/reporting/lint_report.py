@@ -19,8 +19,8 @@ PERCENTILES = (50, 90, 95, 99)
 def report_object(linted, findings, figures, settings=None, repair=None):
   """Makes the report as one JSON object.
 
-  Findings are sorted by importance. Settings, and all of figures but
-  characters, need a vocabulary. Keys may be added, none is renamed.
+  Findings are sorted by importance. `settings`, and all `figures` except
+  characters, need a vocabulary. Later versions may add keys but rename none.
   """
   groups = {kind: [] for kind in FindingKind}
   for finding in findings:
@@ -61,7 +61,7 @@ def report_object(linted, findings, figures, settings=None, repair=None):
 
 
 def count_left(report, *severities):
-  """The number of findings that the repaired copy, if any, still has."""
+  """Counts the findings that a repaired copy, or the file, still has."""
   return sum(
     report["repair"] is None or place["repair"] is None
     for finding in report["findings"]
@@ -73,8 +73,8 @@ def count_left(report, *severities):
 def report_text(report, num_places=3):
   """Returns the report as text.
 
-  It names num_places places of each kind of warning, all of errors, none of
-  notes. Lines have at most 80 columns, except for places and tables.
+  It lists num_places places of each kind of warning, all places of errors, and
+  none of notes. Lines have at most 80 columns, except for places and tables.
   """
   head = report["file"]
   if report["questions"]:
@@ -91,7 +91,7 @@ def report_text(report, num_places=3):
   if report["questions"] and not report["settings"]:
     blocks.append(
       "Not checked without a vocabulary: lengths in WordPieces, windows, cut\n"
-      "answers, [UNK]. Give --preset=all-minilm-l6-v2, or --vocab_file."
+      "answers, [UNK]. Give preset=all-minilm-l6-v2, or a vocab_file."
     )
   if repair := report["repair"]:
     left = count_left(report, ERROR, WARNING)
@@ -119,7 +119,7 @@ def _finding_block(finding, num_places):
 
 
 def length_summary(lengths):
-  """Sums up integers; percentile p is the least that p % do not exceed."""
+  """Summarizes integers; p % of them are not above percentile p."""
   lengths = np.asarray(lengths)
   levels = np.percentile(lengths, PERCENTILES, method="inverted_cdf")
   return {
@@ -131,7 +131,7 @@ def length_summary(lengths):
 
 
 def summaries(**lengths):
-  """Dict of `length_summary` by name, without names that have no length."""
+  """Returns `length_summary` by name, without empty lists of lengths."""
   return {n: length_summary(x) for n, x in lengths.items() if len(x)}
 
 

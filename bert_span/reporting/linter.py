@@ -1,9 +1,9 @@
-"""Finds what is wrong with a SQuAD file, and repairs what is clear.
+"""Finds the faults of a SQuAD file, and repairs two of them.
 
-Two things are repaired: an answer_start whose answer is elsewhere in the
-passage, and an id that is an integer. Only these numbers are replaced, in the
-text of the file. So every other byte stays: unknown keys, their order, white
-space, escapes. TensorFlow is not needed.
+They are an answer_start whose answer is elsewhere in the passage, and an id
+that is an integer. Only these numbers are replaced, in the text of the file. So
+all other bytes stay: unknown keys, their order, white space, escapes.
+TensorFlow is not needed.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ _REPAIRED_KEYS = {
   FindingKind.ANSWER_MOVED: "answer_start",
   FindingKind.INTEGER_ID: "id",
 }
-# A whole string, so that digits in it are no numbers; or a number.
+# A number, or a whole string, so that no digits in it match.
 _STRING_OR_NUMBER = re.compile(
   r'"[^"\\]*(?:\\.[^"\\]*)*"|(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'
 )
@@ -45,19 +45,19 @@ class LintedFile:
   path: str
   findings: list[Finding]  # in the file's order
   examples: tuple[SquadExample, ...] = ()  # empty if the structure is wrong
-  json_paths: tuple[str, ...] = ()  # of the examples
+  json_paths: tuple[str, ...] = ()  # one for each example
   version_2: bool = False
   num_articles: int = 0
   num_passages: int = 0
 
   def finding(self, kind, index, detail="", repair=None):
-    """Returns a `Finding` about the question at an index of `examples`."""
+    """Makes a `Finding` about the question at an index of `examples`."""
     example, path = self.examples[index], self.json_paths[index]
     return Finding(kind, example.place, detail, example.qas_id, path, repair)
 
 
 def lint_squad_file(path: str | os.PathLike) -> LintedFile:
-  """Lists everything that is wrong with a file; `read_squad` may stop early."""
+  """Lists all findings about a file; `read_squad` may stop at the first."""
   path = os.fspath(path)
   try:
     top = load_squad_json(path)
@@ -91,7 +91,7 @@ def lint_squad_file(path: str | os.PathLike) -> LintedFile:
   for index, example in enumerate(parsed):
     if is_json(records[index][1], int):
       add(linted.finding(FindingKind.INTEGER_ID, index, repair=example.qas_id))
-    # The kind of question, by its labels in the file.
+    # Findings about the question's labels in the file.
     if example.is_impossible:
       add(linted.finding(FindingKind.UNANSWERABLE, index))
     elif not any(example.annotators):
@@ -114,12 +114,12 @@ def lint_squad_file(path: str | os.PathLike) -> LintedFile:
 
 
 def _duplicate_questions(linted):
-  """Yields questions asked before about a passage, in any case and spacing."""
+  """Yields repeated questions about a passage, in any case and spacing."""
   first = {}
   for index, example in enumerate(linted.examples):
-    asked = " ".join(example.question.split()).casefold()
-    earlier = first.setdefault((example.context, asked), example)
-    if not asked or earlier is example:
+    question = " ".join(example.question.split()).casefold()
+    earlier = first.setdefault((example.context, question), example)
+    if not question or earlier is example:
       continue
     texts, earlier_texts = (
       {""} if e.is_impossible else {answer.text for answer in e.answers}
@@ -135,30 +135,30 @@ def _duplicate_questions(linted):
 def repair_squad_file(linted, output_file, log_file):
   """Writes a repaired copy of a `LintedFile` and a log; returns the changes.
 
-  ValueError if the file is in MultiSpanQA's format, run_qa.py's or Parquet, or
-  if it or another file than such a copy would be replaced.
+  Raises ValueError if the file is in MultiSpanQA's format, run_qa.py's or
+  Parquet, or if it would be replaced, or a file that is no such copy.
   """
   for path in (output_file, log_file):
     if real_path(path) == real_path(linted.path):
-      raise ValueError(f"{path} is the input. Give another --output_file.")
+      raise ValueError(f"{path} is the input. Give another output_file.")
   content = read_bytes(linted.path)
   if content.startswith(PARQUET):
-    raise ValueError(f"{linted.path}: Parquet is not repaired. Omit --fix.")
+    raise ValueError(f"{linted.path}: Parquet is not repaired. Omit `fix`.")
   text = content.decode("utf-8")
   try:
     repaired, changes = repair_squad_text(text, linted.findings)
   except ValueError as error:
     raise ValueError(f"{linted.path}: {error}") from error
   content = repaired.encode("utf-8")
-  # Its repairs may have been gone over by hand since.
+  # Somebody may have corrected the copy by hand.
   if is_file(output_file) and read_bytes(output_file) != content:
     raise ValueError(
-      f"{output_file} exists and is another file than --fix would write. "
-      "Remove it, or give another --output_file."
+      f"{output_file} exists and is another file than `fix` would write. "
+      "Remove it, or give another output_file."
     )
   with open_atomically(output_file, binary=True) as file:
     file.write(content)
-  # The log of an earlier repair stays when nothing is left to repair.
+  # The log of an earlier repair stays if nothing is left to repair.
   if changes or not is_file(log_file):
     write_lines(log_file, map(json.dumps, changes))
   return changes
@@ -169,7 +169,7 @@ def repair_squad_text(text, findings):
 
   A change is a dict of path, question_id, kind, before and after.
   """
-  integers = []  # all of the text, in its order: json calls `ordinal` for each
+  integers = []  # all in the text, in order: json calls `ordinal` for each
 
   def ordinal(digits):
     integers.append(int(digits))
@@ -178,7 +178,7 @@ def repair_squad_text(text, findings):
   top = json.loads(text.removeprefix("\ufeff"), parse_int=ordinal)
   if is_flat(top) or is_multispanqa(top):
     owner = "run_qa.py" if is_flat(top) else "MultiSpanQA"
-    raise ValueError(f"{owner}'s format is not repaired. Omit --fix.")
+    raise ValueError(f"{owner}'s format is not repaired. Omit `fix`.")
   changes, replacements = [], {}
   for finding in findings:
     if finding.repair is None:
@@ -202,7 +202,7 @@ def repair_squad_text(text, findings):
   def replaced(match):
     digits = match[1]
     if digits is None or not digits.removeprefix("-").isdecimal():
-      return match[0]  # a string, or a number that json makes a float
+      return match[0]  # a string, or a number that becomes a float
     return replacements.get(next(ordinals), match[0])
 
   return _STRING_OR_NUMBER.sub(replaced, text), changes

@@ -1,4 +1,4 @@
-"""Passages with their answers marked, for the page and for the terminal."""
+"""Marks answers in passages, for the page and for the terminal."""
 
 import itertools
 import re
@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 from bert_span.squad.example import NOT_LOCATED
 
-# They must not command the terminal, and HTML has no references for them.
+# Terminals obey control characters, and HTML has no references for them.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Segment(NamedTuple):
-  """Consecutive characters of a passage, or the number left out."""
+  """Consecutive characters of a passage, or the number of omitted ones."""
 
   text: str
-  mark: str = ""  # or "annotators", "model", "both"
-  left_out: int = 0
+  mark: str = ""  # "", "annotators", "model" or "both"
+  left_out: int = 0  # characters
 
 
 def result_segments(result):
@@ -35,8 +35,8 @@ def marked_segments(context, gold, predicted, num_characters=500):
     marked_segments("One two three.", [(4, 7)], [(4, 13)])
     # "One ", "two" by both, " three" by the model, "."
 
-  Spans are half-open and may overlap. num_characters stay before and after each
-  answer, and of either end of an answer longer than twice that.
+  Spans are half-open and may overlap. num_characters are kept before and after
+  each answer, and at both ends of an answer longer than twice that.
   """
   offsets = {0, len(context)}.union(*gold, *predicted)
   pieces = []
@@ -57,16 +57,16 @@ def marked_segments(context, gold, predicted, num_characters=500):
     is_inner = bool(segment.mark) or last == 0
     head = num_characters if index > 0 or is_inner else 0
     tail = num_characters if index < last or is_inner else 0
-    shown += _shortened(segment, head, tail)
+    shown += _without_middle(segment, head, tail)
   return shown
 
 
-def _shortened(segment, head, tail):
-  """The segment without its middle, if it is longer than head and tail."""
+def _without_middle(segment, head, tail):
+  """Omits the middle of a segment that is longer than head and tail."""
   text, mark, _ = segment
   if len(text) - head - tail <= (head + tail) // 8:
     return [segment]
-  # Whole words, if there is a blank near.
+  # It is cut between words, if a blank is near.
   start = text.rfind(" ", max(0, head - 30), head) + 1 or head
   end = text.find(" ", len(text) - tail, len(text) - tail + 30)
   end = len(text) - tail if end < 0 else end
@@ -75,7 +75,7 @@ def _shortened(segment, head, tail):
 
 
 def marked_passage(context, spans, marks=("[[", "]]"), num_characters=200):
-  """The passage with its answers marked, as text; see `marked_segments`.
+  """Returns a passage with its answers marked, as text; see `marked_segments`.
 
   >>> marked_passage("One two three four five.", [(8, 13)], num_characters=6)
   '... two [[three]] four ...'
@@ -89,7 +89,7 @@ def marked_passage(context, spans, marks=("[[", "]]"), num_characters=200):
 
 
 def one_line(text):
-  """A text with all white space as blanks, and without control characters."""
+  """Replaces white space with blanks, and control characters with U+FFFD."""
   return " ".join(_plain(text).split())
 
 

@@ -1,4 +1,4 @@
-"""Each question with its prediction and score, and scores of groups."""
+"""Scores single questions, and groups of questions."""
 
 import bisect
 import collections
@@ -21,14 +21,14 @@ _SAME_GROUP = {
   "whose": "who",
 }
 _LENGTHS = ("1 word", "2 words", "3-4 words", "5-8 words", "9 words or more")
-_NO_ANSWER = "no answer"
-_MANY_WINDOWS = 5  # and more are one group
+_NO_GOLD = "no answer"
+_MANY_WINDOWS = 5  # One group has as many or more.
 
 
 @dataclasses.dataclass(frozen=True)
 class QuestionResult:
   example: SquadExample
-  prediction: str | None  # "" is no answer; None, no prediction, counts 0
+  prediction: str | None  # "" is "no answer"; without one, None, it counts 0
   exact: int  # 1 or 0
   f1: float  # from 0 to 1
   probability: float | None = None  # of the prediction
@@ -43,8 +43,8 @@ class QuestionResult:
 def question_results(squad_file, n_best, predictions):
   """Returns a list of `QuestionResult`, in the order of the file.
 
-  `n_best` is that of `read_n_best`, `predictions` a text of each list by id.
-  ValueError if the files are not of the same run and questions.
+  `n_best` has the lists of `read_n_best`, `predictions` one text of each list
+  by id. Raises ValueError if they are from different runs or questions.
   """
   results = []
   for example in squad_file.examples:
@@ -61,13 +61,13 @@ def question_results(squad_file, n_best, predictions):
         "the nbest_predictions.json of the same run."
       )
     scores = question_scores(example, prediction, squad_file.version_2)
-    more = (entry.probability, _span_of(entry, example), entries)
-    results.append(QuestionResult(example, prediction, *scores, *more))
+    details = (entry.probability, _span_of(entry, example), entries)
+    results.append(QuestionResult(example, prediction, *scores, *details))
   return results
 
 
 def _span_of(entry, example):
-  """Returns an entry's characters: its offsets, or its first occurrence."""
+  """Returns an entry's offsets, or those of its first occurrence."""
   context, text, start = example.context, entry.text, entry.char_start
   if not text:
     return None
@@ -93,13 +93,13 @@ class GroupScore(NamedTuple):
 
 
 def group_scores(results, num_windows=None):
-  """Returns dict from the caption of a table to a list of `GroupScore`."""
+  """Returns a list of `GroupScore` for each table, by its caption."""
   words = [question_word(result.example.question) for result in results]
   by_size = sorted(dict.fromkeys(words), key=lambda word: -words.count(word))
   lengths = [_length_name(result) for result in results]
   tables = {
     "Question word": _grouped(results, words, by_size),
-    "Length of the answer": _grouped(results, lengths, [*_LENGTHS, _NO_ANSWER]),
+    "Length of the answer": _grouped(results, lengths, [*_LENGTHS, _NO_GOLD]),
   }
   names = ("unanswerable", "answerable")
   is_answerable = [names[result.has_answer] for result in results]
@@ -113,7 +113,7 @@ def group_scores(results, num_windows=None):
 
 
 def question_word(question):
-  """The group of a question: its first English question word, or "other"."""
+  """Returns a question's group: its first English question word or "other"."""
   match = _QUESTION_WORD.search(" ".join(question.lower().split()))
   word = match.group() if match else "other"
   return _SAME_GROUP.get(word, word)
@@ -145,7 +145,7 @@ def _mean_percent(values):
 def _length_name(result):
   """Returns the group of a question by the length of its first answer."""
   if not result.has_answer:
-    return _NO_ANSWER
+    return _NO_GOLD
   words = len(result.example.answers[0].text.split())
   return _LENGTHS[bisect.bisect_left((1, 2, 4, 8), words)]
 
@@ -157,11 +157,11 @@ def _windows_name(number):
 
 
 def no_answer_confusion(results):
-  """Counts of questions by whether they have an answer and get one.
+  """Counts questions by label and by prediction, answer or "no answer".
 
-  A dict: "answerable" and "unanswerable" are pairs of counts, with an answer
-  of the model and without; "precision" and "recall" are those of "no answer",
-  None if undefined.
+  Returns a dict: "answerable" and "unanswerable" are pairs of counts, predicted
+  with an answer and without; "precision" and "recall" of "no answer" are None
+  if undefined.
   """
   pairs = ((result.has_answer, bool(result.prediction)) for result in results)
   counts = collections.Counter(pairs)
@@ -176,7 +176,7 @@ def no_answer_confusion(results):
 
 
 def worst_errors(results, num_errors):
-  """Predictions without an exact match, ordered by probability * (1 - F1)."""
+  """Returns the worst predictions, sorted by probability * (1 - F1)."""
   errors = [r for r in results if not r.exact and r.probability is not None]
   errors.sort(key=lambda result: -result.probability * (1.0 - result.f1))
   return errors[:num_errors]

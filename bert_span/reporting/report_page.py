@@ -1,4 +1,4 @@
-"""The report of a prediction file, as one HTML page that loads nothing.
+"""Renders the report of a prediction file as one self-contained HTML page.
 
 Importing this needs the extra "report". The templates escape every text.
 """
@@ -21,7 +21,7 @@ from bert_span.scoring import reliability
 from bert_span.storage.files import encodable
 
 _NO_ANSWER = "(no answer)"
-_NUM_ANNOTATORS = 5  # distinct answers shown of a question
+_NUM_ANNOTATORS = 5  # distinct answers that are shown of a question
 # Key of the official scores -> its name on the page.
 _TILES = {
   "exact_match": "EM",
@@ -36,17 +36,17 @@ _NUM_TOKENS = 10  # in the table of a window
 
 
 class WindowProbabilities(NamedTuple):
-  """Start and end probabilities of one window: softmax over its positions."""
+  """Start and end probabilities of a window: softmax over its positions."""
 
-  number: int  # of the window within its question, from 0
+  number: int  # number of the window in its question, from 0
   score: float  # highest start logit + highest end logit of a token
-  null: tuple[float, float]  # of [CLS], which means "no answer"
+  null: tuple[float, float]  # probabilities of [CLS], "no answer"
   # (char_start, char_end, start, end) of each token of the passage.
   tokens: list[tuple[int, int, float, float]]
 
 
 def window_probabilities(logits):
-  """`WindowProbabilities` of one question's `WindowLogits`, the best first."""
+  """Computes the `WindowProbabilities` of one question, the best first."""
   windows = []
   for row, char_starts in enumerate(logits.windows["token_char_starts"]):
     is_token = char_starts >= 0
@@ -70,11 +70,11 @@ def window_probabilities(logits):
 class Report:
   """The content of the page."""
 
-  sources: dict[str, str]  # name -> path of what was read
-  version_2: bool  # whether questions may be unanswerable
+  sources: dict[str, str]  # name -> path of an input
+  version_2: bool  # True if questions may be unanswerable
   results: list[question_results.QuestionResult]
   scores: dict  # official scores, in percent
-  notes: list[str] = ()  # on problems of the SQuAD file
+  notes: list[str] = ()  # findings about the SQuAD file
   num_windows: list[int] | None = None  # of each question
   chosen: question_results.QuestionResult | None = None  # its tokens are shown
   windows: list[WindowProbabilities] = ()  # of the chosen question
@@ -83,11 +83,11 @@ class Report:
 def report_page(report, num_errors=50, max_bytes=5_000_000):
   """Renders a report as HTML: (str, number of errors shown).
 
-  If the page is larger than max_bytes in UTF-8, it shows half of the errors,
-  and half of these, and so on. ValueError if it is too large without any.
+  As long as the page is larger than max_bytes in UTF-8, the number of errors is
+  halved. Raises ValueError if the page is too large without errors.
   """
   results, scores = report.results, report.scores
-  calibration = _calibration(results)
+  calibration = _calibration_section(results)
   tiles = {name: scores[key] for key, name in _TILES.items() if key in scores}
   tiles["Questions"] = len(results)
   if calibration:
@@ -117,13 +117,13 @@ def report_page(report, num_errors=50, max_bytes=5_000_000):
     if not errors:
       raise ValueError(
         f"The report would have {size:,} bytes, more than {max_bytes:,}. Omit "
-        "--question_id, or give one with a shorter passage."
+        "question_id, or give one with a shorter passage."
       )
     errors = errors[: len(errors) // 2]
 
 
-def _calibration(results):
-  """Returns the section on probabilities, a dict; None without predictions."""
+def _calibration_section(results):
+  """Returns the values of the section on probabilities; None without any."""
   predicted = [result for result in results if result.probability is not None]
   if not predicted:
     return None
@@ -136,7 +136,7 @@ def _calibration(results):
     calibration_plots.risk_coverage_figure({"model": curve}),
   )
   reliability_png, risk_png = map(calibration_plots.png_bytes, figures)
-  # The first point at each coverage or beyond; sums of shares are rounded.
+  # The first point at or above each coverage. Sums of shares are rounded.
   points = np.searchsorted(curve.coverage, np.array(_COVERAGES) - 1e-9)
   return {
     "error": 100.0 * bins.calibration_error,
@@ -167,7 +167,7 @@ def _environment():
   environment = jinja2.Environment(
     loader=jinja2.PackageLoader("bert_span.reporting"),
     autoescape=True,
-    finalize=_shown,
+    finalize=_cell_text,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -184,8 +184,8 @@ def _environment():
   return environment
 
 
-def _shown(value):
-  """Returns the text of a value on the page, before it is escaped."""
+def _cell_text(value):
+  """Returns a value as text on the page, before it is escaped."""
   if value is None:
     return "\N{EN DASH}"
   if isinstance(value, (int, float)):
@@ -200,7 +200,7 @@ def _percent(share):
 
 
 def _annotators(result):
-  """Returns the distinct answers of the annotators, the first few."""
+  """Returns the first distinct answers of the annotators."""
   texts = list(dict.fromkeys(answer.text for answer in result.example.answers))
   left_out = len(texts) - _NUM_ANNOTATORS
   if left_out > 0:
@@ -223,7 +223,7 @@ def _error_rows(errors):
 
 
 def _token_rows(context, window):
-  """Rows of (token, character, start and end in percent), the best first."""
+  """Returns (token, character, start %, end %) of the best tokens."""
   best = sorted(window.tokens, key=lambda token: -max(token[2:]))
   rows = [("[CLS] (no answer)", None, *window.null)]
   for char_start, char_end, *pair in best[:_NUM_TOKENS]:
@@ -232,16 +232,16 @@ def _token_rows(context, window):
 
 
 def _token_pieces(context, window):
-  """Yields (text, start, end) of each token and of the text between tokens."""
+  """Yields (text, start, end) for each token and the text between tokens."""
   reached = window.tokens[0][0]
   for char_start, char_end, start, end in window.tokens:
     yield context[reached:char_start], 0.0, 0.0
-    # Several tokens may share a character: "½" gives "1/2".
+    # A character may have several tokens: "½" gives "1/2".
     yield context[max(char_start, reached) : char_end], start, end
     reached = max(reached, char_end)
 
 
 def _file(name):
-  """Returns a file of ours that the page holds as it is."""
+  """Returns a file of the package, which the page has without escapes."""
   path = importlib.resources.files("bert_span") / name
   return markupsafe.Markup(path.read_text("utf-8"))

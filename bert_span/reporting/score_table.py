@@ -1,4 +1,4 @@
-"""Scores as small tables for the terminal."""
+"""Formats scores as small tables for the terminal."""
 
 import io
 
@@ -50,7 +50,7 @@ def format_bio_scores(scores):
 
 
 def format_calibration(before, after):
-  """Lays out two dicts of `calibration_figures`, before and after the fit."""
+  """Lays out the `calibration_figures` before and after the fit."""
   stages = [{**s, "area": s["risk_coverage"].area} for s in (before, after)]
   exact = "exact_match" if "exact_match" in before else "exact"
   rows = [["", "before", "after"]]
@@ -67,13 +67,13 @@ def format_calibration(before, after):
 
 
 def text_table(rows):
-  """Aligns rows of strings: the first column left, all further ones right."""
+  """Aligns rows of strings: the first column left, all others right."""
   table = Table(box=None, show_header=False, pad_edge=False)
   for index in range(max(map(len, rows))):
     table.add_column(justify="right" if index else "left", no_wrap=True)
   for row in rows:
     table.add_row(*row)
-  # A width without end, and no colour, markup or emoji.
+  # Unlimited width, and no colour, markup or emoji.
   plain = {"color_system": None, "markup": False, "emoji": False}
   console = Console(file=io.StringIO(), width=1000, **plain)
   console.print(table)

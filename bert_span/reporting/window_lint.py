@@ -1,4 +1,4 @@
-"""Finds what windows cut and what the vocabulary lacks in a linted file."""
+"""Finds texts that windows cut, and words that a vocabulary lacks."""
 
 import numpy as np
 
@@ -11,28 +11,28 @@ from bert_span.squad.rules import with_answer_to_learn
 from bert_span.storage.files import encodable
 from bert_span.text.options import WindowOptions
 
-# In such windows nothing is cut: a window holds a whole passage.
+# A window that contains a whole passage, so that nothing is cut.
 _WHOLE_PASSAGES = WindowOptions(
   max_seq_length=1_000_000, doc_stride=500_000, max_query_length=100_000
 )
-# Of SQuAD's WordPieces 0.02 % are [UNK] with an English vocabulary.
+# With an English vocabulary, 0.02 % of SQuAD's WordPieces are [UNK].
 _MANY_UNKNOWN = 0.01
 
 
 def lint_windows(linted, vocabulary, lower_case, settings):
   """Checks a `LintedFile` that has a question, by `LintSettings`.
 
-  Returns a list of `Finding`, and a dict of the lengths, by `summaries`.
+  Returns a list of `Finding`, and the `summaries` of lengths.
   """
   examples = list(map(with_answer_to_learn, linted.examples))
   options = settings.window_options
   preprocessor = SpanPreprocessor(vocabulary, lower_case, options)
   lengths, unknown_share = _measure(examples, preprocessor)
-  # Answers that no window holds are measured in whole passages.
+  # Answers that are in no window are measured in whole passages.
   cut = (lengths["answer"] == 0) & [bool(e.answers) for e in examples]
   whole = SpanPreprocessor(vocabulary, lower_case, _WHOLE_PASSAGES)
-  of_cut, _ = _measure([examples[i] for i in np.flatnonzero(cut)], whole)
-  lengths["answer"][cut] = of_cut["answer"]
+  cut_lengths, _ = _measure([examples[i] for i in np.flatnonzero(cut)], whole)
+  lengths["answer"][cut] = cut_lengths["answer"]
   contexts = [example.context for example in examples]
   questions = [example.question for example in examples]
   tokens = preprocessor.tokenizer(list(map(encodable, questions)))
@@ -45,7 +45,8 @@ def lint_windows(linted, vocabulary, lower_case, settings):
   def add(kind, applies, texts, counts=None):
     for index in np.flatnonzero(applies):
       if counts is None:
-        detail = ascii(texts[index][:20])  # What BERT drops is often invisible.
+        # Characters that BERT drops are often invisible.
+        detail = ascii(texts[index][:20])
       else:
         detail = f"{shortened(texts[index])}, {counts[index]} WordPieces"
       findings.append(linted.finding(kind, int(index), detail))
@@ -78,7 +79,7 @@ def _measure(examples, preprocessor):
 
   Returns:
     Dict of int [examples]: windows; context, WordPieces of the passage; answer,
-    those of the answer if a window holds it, 0 if it has no token.
+    WordPieces of the answer, 0 if no window contains it or it has no token.
     The share of [UNK] in all windows, from 0 to 1.
   """
   zeros = np.zeros([3, len(examples)], int)

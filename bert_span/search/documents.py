@@ -22,7 +22,7 @@ _BLOCKS = (
 )
 
 
-class Passage(NamedTuple):
+class DocumentPassage(NamedTuple):
   """Consecutive paragraphs of a document."""
 
   document: str  # path; in a .jsonl file followed by ":" and the line's number
@@ -31,7 +31,7 @@ class Passage(NamedTuple):
 
 
 def read_passages(pattern, text_field="text", max_bytes=math.inf):
-  """Lists the `Passage`s of all documents that a glob finds, each file once.
+  """Lists the passages of all documents that a glob finds, each file once.
 
   .txt and .md files are read as they are, .html files without tags. Each line
   of a .jsonl file is a document with its text in `text_field`. In the glob, **
@@ -86,7 +86,7 @@ def _matches(pattern, skipped):
 
 
 def cut_passages(document, text):
-  """Yields the `Passage`s of a text: paragraphs of 1,000 characters or more.
+  """Yields the passages of a text: paragraphs of 1,000 characters or more.
 
   Paragraphs end at empty lines.
   """
@@ -94,10 +94,10 @@ def cut_passages(document, text):
   for gap in _EMPTY_LINES.finditer(text, start):
     end = gap.start()
     if end - start >= _PASSAGE_CHARACTERS:
-      yield Passage(document, start, text[start:end])
+      yield DocumentPassage(document, start, text[start:end])
       start = gap.end()
   if text[start:].strip():
-    yield Passage(document, start, text[start:].rstrip())
+    yield DocumentPassage(document, start, text[start:].rstrip())
 
 
 def _documents(path, text_field, max_bytes, skipped):

@@ -1,7 +1,7 @@
 """Answers for engines that call a function with batches of columns.
 
-docs/many_documents.md has an example for Spark. Ray Data, whose batches are
-dicts of arrays, and Dask, whose partitions are data frames:
+docs/many_documents.md has an example for Spark. Examples for Ray Data, whose
+batches are dicts of arrays, and Dask, whose partitions are data frames:
 
     def with_answers(batch):
       predict = make_predict_fn("minilm_squad")
@@ -9,11 +9,11 @@ dicts of arrays, and Dask, whose partitions are data frames:
 
     dataset.map_batches(with_answers)
 
-    def with_answers(part):
+    def with_answers(frame):
       predict = make_predict_fn("minilm_squad")
-      return part.assign(**predict(part.question, part.context))
+      return frame.assign(**predict(frame.question, frame.context))
 
-    frame.map_partitions(with_answers)
+    frames.map_partitions(with_answers)
 """
 
 import functools
@@ -27,7 +27,7 @@ ANSWER_TYPE = (
   "answer string, char_start int, char_end int, score double, "
   "probability double, question_truncated boolean, error string"
 )
-_COLUMNS = [column.split()[0] for column in ANSWER_TYPE.split(", ")]
+_NAMES = [column.split()[0] for column in ANSWER_TYPE.split(", ")]
 
 
 @functools.lru_cache(maxsize=1)
@@ -41,8 +41,8 @@ def make_predict_fn(model):
     A function of two columns of str, questions and contexts, of one length. It
     returns a dict of object arrays of that length: answer ("" for "no answer"),
     char_start and char_end (half-open, in characters), score, probability and
-    question_truncated, see `Answer`; and error. A row whose question or context
-    is no text, such as None, has an error and None in the other columns.
+    question_truncated, see `Answer`; and error. If the question or context of a
+    row is no text, such as None, the row has an error and None in the others.
 
   Raises:
     ValueError: there is no such model.
@@ -52,15 +52,15 @@ def make_predict_fn(model):
   def predict(questions, contexts):
     rows = list(zip(questions, contexts, strict=True))
     errors = [_error(*row) for row in rows]
-    columns = {name: np.full(len(errors), None, object) for name in _COLUMNS}
+    columns = {name: np.full(len(errors), None, object) for name in _NAMES}
     columns["error"][:] = errors
-    answered = [i for i, error in enumerate(errors) if error is None]
-    found = extractor.answer(
-      [rows[i][0] for i in answered], [rows[i][1] for i in answered]
+    valid = [i for i, error in enumerate(errors) if error is None]
+    answers = extractor.answer(
+      [rows[i][0] for i in valid], [rows[i][1] for i in valid]
     )
-    for index, answer in zip(answered, found, strict=True):
+    for index, answer in zip(valid, answers, strict=True):
       columns["answer"][index] = answer.text
-      for name in _COLUMNS[1:-1]:
+      for name in _NAMES[1:-1]:
         columns[name][index] = getattr(answer, name)
     return columns
 
@@ -68,7 +68,7 @@ def make_predict_fn(model):
 
 
 def _error(question, context):
-  """Returns what is wrong with a row; None if nothing is."""
+  """Returns the error of a row; None for a valid row."""
   for name, value in (("question", question), ("context", context)):
     if not isinstance(value, str):
       return f"The {name} must be text. Received: {value!r}."

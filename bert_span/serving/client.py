@@ -1,4 +1,4 @@
-"""`SpanClient` also under `bert_span.serving`; see `bert_span.client`."""
+"""Exports `SpanClient` under `bert_span.serving`, see `bert_span.client`."""
 
 from bert_span.client.span_client import SpanClient
 

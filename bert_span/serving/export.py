@@ -1,4 +1,4 @@
-"""From a trained model to a checked version that a server may load."""
+"""Exports a trained model as a verified version that a server may load."""
 
 import os
 
@@ -12,8 +12,8 @@ from bert_span.serving.warmup import check_warmup, write_warmup_requests
 from bert_span.squad.sample_examples import SHORT, sample_examples
 from bert_span.storage.log import log_line, progress
 
-# How far scores of the graph may be from the extractor's. Both run the same
-# arithmetic; the kernels choose the order in which sums are taken.
+# The largest difference between the graph's scores and the extractor's. Both
+# compute the same; kernels choose the order of additions.
 _TOLERANCE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
 
 
@@ -27,14 +27,14 @@ def export_saved_model(
   source=None,
   proof=SHORT,
 ):
-  """Writes, checks and publishes a version of a served model.
+  """Writes, verifies and publishes an `Extractor` as a version to serve.
 
-  Of an `Extractor`, into `base`, the local folder of all versions. `steps`
-  are `StepOptions`, None for those of this machine; dtype is the encoder's, see
-  `resolve_dtype`; with_warmup None writes warm-up requests if their package is
-  there; `source` is the directory of the model, for the model card; `proof` is
-  that of `sample_examples`. Returns the path of the version, and its
-  `Verification`. A ValueError publishes nothing.
+  `base` is the local folder of all versions. `steps` are `StepOptions`, None
+  for this machine's; dtype is the encoder's, see `resolve_dtype`; with_warmup
+  None writes warm-up requests if their package is installed; `source` is the
+  directory of the model, for the model card; `proof` is that of
+  `sample_examples`. Returns the path of the version and its `Verification`. A
+  ValueError publishes nothing.
   """
   dtype = resolve_dtype(dtype)
   extractor.check_trained()
@@ -55,9 +55,9 @@ def export_saved_model(
     )
     expected = list(map(extractor.columns.expected_row, predictions))
     log_line("Answering them with the SavedModel in a fresh process ...")
-    verified = verification.verify(
+    verified = verification.verify_saved_model(
       folder,
-      # Batches as the extractor's: half precision depends on their padding.
+      # The extractor's batches: half precision depends on their padding.
       example_batches(examples),
       expected,
       _TOLERANCE[dtype],

@@ -1,7 +1,7 @@
 """Asks a SavedModel in a process that imports TensorFlow and its ops only.
 
-verification.py runs it as a script: standard input has the arguments of `ask`
-in JSON, the last line of standard output is the result.
+verification.py runs it as a script: standard input has the arguments of
+`answer_batches` in JSON, the last line of standard output is the result.
 """
 
 import itertools
@@ -14,18 +14,18 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.framework import op_def_registry
 
 
-def ask(saved_model, batches):
+def answer_batches(saved_model, batches):
   """Answers batches, lists of {"question": [..], "context": [..]}.
 
   Returns {"answers": [{"answer": [..], ..}, ..], "ops": [..],
-  "custom_ops": [..]}, with the names of all ops, functions included, and of
-  tensorflow-text's.
+  "custom_ops": [..]}: the names of all ops, also in functions, and those of
+  tensorflow-text.
   """
   graph = meta_graph(saved_model).graph_def
   functions = graph.library.function
   nodes = itertools.chain(graph.node, *(f.node_def for f in functions))
   ops = sorted({n.op for n in nodes} - {f.signature.name for f in functions})
-  # Before tensorflow_text is imported TensorFlow knows its own ops only.
+  # tensorflow_text is not imported yet, so TensorFlow lacks its ops.
   custom_ops = [op for op in ops if op_def_registry.get(op) is None]
   import tensorflow_text  # noqa: F401 -- registers its ops
 
@@ -39,7 +39,7 @@ def ask(saved_model, batches):
 
 
 def meta_graph(directory):
-  """Returns the meta graph of a SavedModel; it has one."""
+  """Returns the only meta graph of a SavedModel."""
   with open(os.path.join(directory, "saved_model.pb"), "rb") as file:
     saved_model = saved_model_pb2.SavedModel.FromString(file.read())
   (graph,) = saved_model.meta_graphs
@@ -47,4 +47,5 @@ def meta_graph(directory):
 
 
 if __name__ == "__main__":
-  print(json.dumps(ask(**json.load(sys.stdin)), default=bytes.decode))
+  reply = answer_batches(**json.load(sys.stdin))
+  print(json.dumps(reply, default=bytes.decode))

@@ -1,7 +1,7 @@
-"""A server on one's own machine, with a page to ask from.
+"""A server with a web page for trying a model on the local machine.
 
-It speaks TensorFlow Serving's REST and is for trying a model out. Production
-wants TensorFlow Serving itself, with its batches, versions and metrics.
+It has TensorFlow Serving's REST API. In production, use TensorFlow Serving with
+its batches, versions and metrics.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bert_span.client.predict_api import (
   SERVING_DEFAULT,
-  decoded,
+  decode_bytes,
   rows_of_columns,
 )
 from bert_span.data.preprocessor import cut_line
@@ -39,16 +39,16 @@ from bert_span.storage.files import encodable
 from bert_span.storage.log import log_line
 
 _PACKAGE = pathlib.Path(__file__).parent.parent
-# Requests that wait for the model; those beyond get status 503.
+# Requests that may wait for the model; later ones get status 503.
 _MOST_REQUESTS = 64
-# Within which a connection must have sent the head of a request.
+# A connection must send the head of a request within this time.
 _HEAD_SECONDS = 10
-# Numbers of an input of `logits`: 64 windows of 512 WordPieces.
+# Numbers in an input of `logits`: 64 windows of 512 WordPieces.
 _MOST_IDS = 64 * 512
-# As a flag and as the header Host have them.
+# Local hosts, as options and the header Host write them.
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "::1", "[::1]")
-# Of file.html: what it loads comes from this server, and it sends nothing else
-# anywhere. LiteRT.js is WebAssembly, imported from a blob.
+# The policy of file.html: it loads from this server only, and sends nothing to
+# others. LiteRT.js is WebAssembly, imported from a blob.
 _FILE_POLICY = (
   "default-src 'none'; script-src 'self' blob: 'wasm-unsafe-eval'; "
   "worker-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
@@ -59,8 +59,8 @@ _FILE_POLICY = (
 def serve(app, options, on_start):
   """Runs a `model_app` or `file_app` until SIGINT or SIGTERM.
 
-  A request that is being answered then has its time to end; new ones are
-  refused. on_start is called with the port once the server listens.
+  On a signal, the current request may end, and new ones are refused. on_start
+  is called with the port when the server listens.
   """
   config = uvicorn.Config(
     guarded(app, options.host),
@@ -78,9 +78,9 @@ def serve(app, options, on_start):
 
 
 class PromptProtocol(H11Protocol):
-  """HTTP that closes connections without the head of a request in time.
+  """HTTP that closes a connection if the head of a request does not come.
 
-  uvicorn counts them among those that it limits.
+  Such connections count for uvicorn's limit.
   """
 
   head_seconds = _HEAD_SECONDS
@@ -95,10 +95,10 @@ class PromptProtocol(H11Protocol):
 
 
 def guarded(app, host):
-  """Refuses what other sites' pages ask, of an app that listens at a host.
+  """Refuses requests by pages of other sites to an app at a host.
 
-  A page of another site names its own Origin. One whose name leads here by a
-  changed DNS entry names it as Host.
+  A page of another site sends its Origin. A site whose DNS entry was changed to
+  this address sends its name as Host.
   """
 
   async def check_origin(request, call_next):
@@ -114,10 +114,10 @@ def guarded(app, host):
 
 
 class StoppableSteps:
-  """Ends an answer between two steps of windows: `on_windows` of its graph."""
+  """An `on_windows` that ends an answer between two steps of windows."""
 
   def __init__(self):
-    self.is_stopped = threading.Event()  # of the request that is answered
+    self.is_stopped = threading.Event()  # of the current request
 
   def __call__(self, done, total):
     if self.is_stopped.is_set():
@@ -125,15 +125,15 @@ class StoppableSteps:
 
 
 def model_app(served, preprocessor, options, steps):
-  """Returns the REST API of a `ServedModel`, and the page that asks it.
+  """Returns the app of a `ServedModel`: the REST API and the demo page.
 
-  `steps` are the `StoppableSteps` that the model was made with.
+  `steps` are the model's `StoppableSteps`.
   """
-  # One question after the other: TensorFlow uses all cores for each.
+  # One request at a time: TensorFlow uses all cores for it.
   thread = futures.ThreadPoolExecutor(max_workers=1)
 
   async def answer(request, function):
-    """The reply to the JSON of a request, within the limits."""
+    """Replies to the JSON of a request, within the limits."""
     seconds, is_stopped = options.request_seconds, threading.Event()
 
     def run(content):
@@ -153,14 +153,14 @@ def model_app(served, preprocessor, options, steps):
       raise HTTPException(400, "The body is not whole.") from None
     except (ValueError, RecursionError, tf.errors.InvalidArgumentError) as e:
       raise HTTPException(400, _error_line(e)) from None
-    finally:  # nobody waits any longer
+    finally:  # The client does not wait any longer.
       is_stopped.set()
     return JSONResponse(reply)
 
   async def predict(request):
     _check_model(request, options.model_name)
     functions, windows = served.functions, preprocessor.options
-    return await answer(request, lambda x: _predict(functions, windows, x))
+    return await answer(request, lambda x: _predictions(functions, windows, x))
 
   async def windows(request):
     return await answer(request, lambda body: _windows(preprocessor, body))
@@ -183,7 +183,7 @@ def model_app(served, preprocessor, options, steps):
 
 
 def file_app(tflite, packages):
-  """Returns the page that runs a .tflite file in the browser, and its files.
+  """Returns the app of the page that runs a .tflite file in the browser.
 
   `packages` is the path of the folder node_modules/@litertjs.
   """
@@ -196,7 +196,7 @@ def file_app(tflite, packages):
 
 
 def _app(routes, headers):
-  """The pages, errors as TensorFlow Serving's, and headers of every reply."""
+  """Makes an app with the pages, TensorFlow Serving's errors, and headers."""
 
   async def refuse(request, error):
     fault, status = error.detail, error.status_code
@@ -223,7 +223,7 @@ def _app(routes, headers):
 
 
 async def _examples(request):
-  """The passages of the sample, with their questions."""
+  """Replies with the passages of the sample and their questions."""
   examples = []
   for path in sorted(_PACKAGE.glob("sample/passages/*_questions.txt")):
     title = path.stem.removesuffix("_questions")
@@ -231,7 +231,7 @@ async def _examples(request):
     examples.append(
       {
         "title": title.capitalize(),
-        # Its lines are short; a page breaks them itself.
+        # The page breaks the lines.
         "passage": " ".join(passage.split()),
         "questions": path.read_text("utf-8").splitlines(),
       }
@@ -240,9 +240,9 @@ async def _examples(request):
 
 
 def _error_line(error):
-  """Returns the line of an error that says what is wrong.
+  """Returns the line of an error that states the fault.
 
-  TensorFlow's has lines on places in the code before it and after it:
+  TensorFlow's errors have lines about the code before it and after it:
 
       Graph execution error:
       ...
@@ -267,22 +267,22 @@ def _check_model(request, name):
 
 
 async def _body(request, most):
-  """The body of a request, unpacked, of at most so many bytes."""
+  """Returns the unpacked body of a request, `most` bytes at most."""
   encoding = request.headers.get("content-encoding") or "identity"
   if encoding.lower() not in ("identity", "gzip"):
     raise HTTPException(
       415, f"Content-Encoding must be gzip or identity. Received: {encoding}."
     )
   content = bytearray()
-  async for part in request.stream():
-    content += part
+  async for piece in request.stream():
+    content += piece
     _check_size(content, most)
   if encoding.lower() == "gzip":
     try:
       with gzip.open(io.BytesIO(content)) as file:
         content = file.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
-      raise ValueError(f"The body is not whole gzip: {error}.") from error
+      raise ValueError(f"The body is not complete gzip: {error}.") from error
     _check_size(content, most)
   return content
 
@@ -292,7 +292,7 @@ def _check_size(content, most):
     raise HTTPException(413, f"The body has more than {most:,} bytes.")
 
 
-def _predict(functions, window_options, request):
+def _predictions(functions, window_options, request):
   """Answers the JSON of a :predict request in TensorFlow Serving's format.
 
   Rows, {"instances": [{"question": .., "context": ..}]}, give
@@ -312,14 +312,14 @@ def _predict(functions, window_options, request):
   specs = _input_specs(functions[name])
   columns = request.get("inputs")
   if has_rows:
-    columns = _columns(request["instances"], specs)
+    columns = _columns_of_rows(request["instances"], specs)
   if not isinstance(columns, dict) or set(columns) != set(specs):
     raise ValueError(f"The inputs of {name} are {', '.join(specs)}.")
   tensors = {key: _tensor(key, columns[key], specs[key]) for key in specs}
   if len({len(tensor) for tensor in tensors.values()}) != 1:
     raise ValueError("The columns must have one length.")
   outputs = {
-    key: decoded(tensor.numpy().tolist())
+    key: decode_bytes(tensor.numpy().tolist())
     for key, tensor in functions[name](**tensors).items()
   }
   for i, is_cut in enumerate(outputs.get("question_truncated", ())):
@@ -331,9 +331,9 @@ def _predict(functions, window_options, request):
 
 
 def _windows(preprocessor, row):
-  """Returns the characters of the passage that each window of a row holds."""
+  """Returns the span of the passage in each window, in characters."""
   text = tf.TensorSpec([None], tf.string)
-  columns = _columns([row], {"question": text, "context": text})
+  columns = _columns_of_rows([row], {"question": text, "context": text})
   windows = preprocessor.windows(
     {name: _tensor(name, values, text) for name, values in columns.items()}
   )
@@ -346,13 +346,13 @@ def _windows(preprocessor, row):
 
 
 def _input_specs(function):
-  """Returns a dict of input name to tf.TensorSpec of a tf.function."""
+  """Returns the tf.TensorSpec of each input of a tf.function by name."""
   specs = function.get_concrete_function().structured_input_signature
   return {spec.name: spec for spec in (*specs[0], *specs[1].values())}
 
 
-def _columns(rows, specs):
-  """Returns a dict of input name to its values in all rows."""
+def _columns_of_rows(rows, specs):
+  """Returns the values of all rows by input name."""
   if not isinstance(rows, list) or not rows:
     raise ValueError('"instances" must be a list with at least one row.')
   if not all(isinstance(row, dict) and set(row) == set(specs) for row in rows):
@@ -368,7 +368,7 @@ def _tensor(name, values, spec):
       if not isinstance(value, str):
         raise ValueError(f"{name} must be text. Received: {value!r:.80}.")
     return tf.constant([encodable(value).encode() for value in values])
-  # Before an array is made, which may take far more memory than the JSON.
+  # Checked first: an array may take far more memory than the JSON.
   lengths = {len(row) if isinstance(row, list) else -1 for row in values}
   if (
     len(lengths) > 1

@@ -56,18 +56,18 @@ def write_model_card(
 
 
 def _signatures(directory, extractor):
-  """Describes the signatures of a SavedModel by the table of its columns."""
+  """Describes the signatures of a SavedModel."""
   answers = {c.name: c.description for c in extractor.columns.served}
   outputs = {
     signatures.SERVING_DEFAULT: answers,
     signatures.LOGITS: extractor.logits_descriptions,
   }
 
-  def described(tensors, descriptions):
+  def describe(tensors, descriptions):
     return {
       name: {
         "dtype": tf.as_dtype(tensors[name].dtype).name,
-        # -1: any
+        # -1 is any size.
         "shape": [dim.size for dim in tensors[name].tensor_shape.dim],
         "description": description,
       }
@@ -77,8 +77,8 @@ def _signatures(directory, extractor):
   return {
     name: {
       "method": signature.method_name,
-      "inputs": described(signature.inputs, signatures.INPUTS[name]),
-      "outputs": described(signature.outputs, outputs[name]),
+      "inputs": describe(signature.inputs, signatures.INPUTS[name]),
+      "outputs": describe(signature.outputs, outputs[name]),
     }
     for name, signature in sorted(meta_graph(directory).signature_def.items())
     if name in signatures.INPUTS
@@ -86,35 +86,35 @@ def _signatures(directory, extractor):
 
 
 def _markdown(card):
-  parts = [
+  blocks = [
     f"# {card['name']}",
     "BERT span extraction, exported by bert_span for TensorFlow Serving. It "
     "takes a question and a passage and gives the characters of the answer: "
     "one span, or several with a bio head (here: "
     f"{card['options']['head']}).",
-    "## What the server must have",
+    "## Requirements of the server",
     "Besides TensorFlow's own ops the graph needs these of tensorflow-text: "
     f"{', '.join(card['text_ops'])}. In Python, import tensorflow_text before "
     "the model is loaded.",
   ]
   for name, signature in card["signatures"].items():
-    parts += [f"## Signature {name}", f"Method {signature['method']}."]
+    blocks += [f"## Signature {name}", f"Method {signature['method']}."]
     for title in ("inputs", "outputs"):
       rows = [(key, *t.values()) for key, t in signature[title].items()]
-      parts.append(_table([title, "type", "shape", ""], rows))
+      blocks.append(_table([title, "type", "shape", ""], rows))
   for name in ("options", "encoder", "versions", "verification"):
-    parts += [f"## {name.capitalize()}", _table(["", ""], card[name].items())]
-  parts.append("## Training")
+    blocks += [f"## {name.capitalize()}", _table(["", ""], card[name].items())]
+  blocks.append("## Training")
   if not card["training"]:
-    parts.append("Unknown: there is no file about it beside the model.")
+    blocks.append("Unknown: there is no file about it beside the model.")
   for name, values in card["training"].items():
     if isinstance(values, dict):
       text = _table(["", ""], values.items())
     else:
       text = "\n".join(f"    {line}" for line in values)
-    parts += [f"### {name}", text]
-  parts += ["## Ops", ", ".join(card["ops"])]
-  return "\n\n".join(filter(None, parts)) + "\n"
+    blocks += [f"### {name}", text]
+  blocks += ["## Ops", ", ".join(card["ops"])]
+  return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def _table(titles, rows):

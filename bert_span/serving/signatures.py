@@ -1,4 +1,4 @@
-"""The signatures of a served model, and how it is written."""
+"""The signatures of a served model, and its SavedModel."""
 
 import os
 import tempfile
@@ -9,7 +9,7 @@ from bert_span.client.predict_api import SERVING_DEFAULT
 from bert_span.storage.atomic_file import write_lines
 
 LOGITS = "logits"
-# What a request to each signature gives, for people.
+# Descriptions of each signature's inputs, for people.
 INPUTS = {
   SERVING_DEFAULT: {
     "question": "the question",
@@ -28,13 +28,12 @@ _ROWS = tf.TensorSpec([None, None], tf.int32)  # [windows, seq_length]
 
 
 class ServedModel(tf.Module):
-  """The graph that answers for an `Extractor`; `functions` by signature.
+  """The graph of an `Extractor`; `functions` has one for each signature.
 
-  A served answer is the extractor's. `Extractor.columns` describes the outputs:
-  columns [batch] or [batch, n], scores in float32. With a span head n is
-  n_best_size, and one more with version_2_with_negative; with a B/I/O head it
-  is the largest span_count of the batch, and at least 1. Padding is "", 0 and
-  False.
+  It gives the extractor's answers. `Extractor.columns` describes the outputs:
+  columns [batch] or [batch, n], scores in float32. For a span head n is
+  n_best_size, plus 1 with version_2_with_negative; for a B/I/O head it is the
+  largest span_count of the batch, and at least 1. Padding is "", 0 and False.
   """
 
   def __init__(self, extractor, steps=None, on_windows=None):
@@ -51,39 +50,39 @@ class ServedModel(tf.Module):
 
     @tf.function(input_signature=[_STRINGS, _STRINGS], autograph=False)
     def answer(question, context):
-      question, context = _checked(question=question, context=context)
+      question, context = _check_ranks(question=question, context=context)
       most = tf.constant(graph.steps.max_windows_per_step)
       columns = graph.columns(question, context, most)
       return served_columns(outputs, columns, context, num_entries)
 
     @tf.function(input_signature=[_ROWS] * 3, autograph=False)
     def logits(input_ids, input_mask, segment_ids):
-      rows = _checked(
+      rows = _check_ranks(
         input_ids=input_ids, input_mask=input_mask, segment_ids=segment_ids
       )
       values = graph.encode(*rows)
       return dict(zip(logit_names, values, strict=True))
 
-    # Resources of its ops, which are saved if they are tracked.
+    # Resources of ops are saved only if they are tracked.
     self.text_resource = extractor.preprocessor.tokenizer.resource
     self.model = graph.model
     self.functions = {SERVING_DEFAULT: answer, LOGITS: logits}
 
 
 def _num_entries(columns, options):
-  """Entries in a list of answers; None if they depend on the batch."""
+  """Returns the entries in a list of answers; None if the batch decides."""
   if columns.entries == "spans":
     return None
   return options.n_best_size + int(options.version_2_with_negative)
 
 
-def _checked(**inputs):
-  """Returns the inputs, once their ranks are checked, which no server does."""
+def _check_ranks(**inputs):
+  """Checks the ranks of the inputs, as no server does, and returns them."""
   checks = []
   for name, values in inputs.items():
     axes = ["batch", "seq_length"][: values.shape.rank]
-    # As text, such as "3 1": what is computed of a number of axes is replaced
-    # by that of the signature before the graph runs.
+    # As text, such as "3 1": TensorFlow would replace a number of axes by that
+    # of the signature before the graph runs.
     sizes = tf.strings.as_string(tf.shape(values))
     sizes = tf.strings.reduce_join(sizes, separator=" ")
     checks.append(
@@ -103,7 +102,7 @@ def write_saved_model(served, vocabulary, directory):
     path = os.path.join(folder, "vocab.txt")
     write_lines(path, vocabulary)
     served.vocabulary = tf.saved_model.Asset(path)
-    # dict: tf.Module has replaced the attribute by a tracked one.
+    # tf.Module has wrapped the attribute, so it is copied into a dict.
     signatures = dict(served.functions)
     tf.saved_model.save(served, directory, signatures=signatures)
 
@@ -111,8 +110,8 @@ def write_saved_model(served, vocabulary, directory):
 def byte_offsets(texts, char_offsets):
   r"""Turns a list of offsets in characters into offsets in bytes.
 
-  Offsets are int32 [batch] or [batch, n]. What decodes to one U+FFFD is one
-  character:
+  Offsets are int32 [batch] or [batch, n]. Bytes that decode to one U+FFFD are
+  one character:
 
       text            h  é      l  \xff  o
       characters      0  1      2  3     4  5
@@ -132,21 +131,21 @@ def byte_offsets(texts, char_offsets):
 
 
 def served_columns(table, decoded, contexts, num_entries=None):
-  """The columns of `AnswerColumns` that are served, of a decoder's columns.
+  """Makes the served columns of a `AnswerColumns` of a decoder's columns.
 
   `decoded` is a dict of [batch] or [batch, n], contexts string [batch];
   num_entries is n, None if it depends on the batch.
   """
-  of_bytes = [column for column in table.served if column.bytes_of]
-  in_chars = [decoded[column.bytes_of] for column in of_bytes]
-  names = [column.name for column in of_bytes]
+  byte_columns = [column for column in table.served if column.bytes_of]
+  in_chars = [decoded[column.bytes_of] for column in byte_columns]
+  names = [column.name for column in byte_columns]
   in_bytes = dict(zip(names, byte_offsets(contexts, in_chars), strict=True))
   served = {}
   for column in table.served:
     value = (decoded | in_bytes)[column.name]
-    # The decoder's scores are float64; float32 suffices for users.
+    # The decoder's scores are float64; users get float32.
     value = tf.cast(value, column.dtype) if column.dtype != "string" else value
-    # The batch is free, even where the decoder's ops would fix it.
+    # The batch has any size, even if the decoder's ops would fix it.
     shape = [None, num_entries] if column in table.entry else [None]
     served[column.name] = tf.ensure_shape(value, shape)
   return served

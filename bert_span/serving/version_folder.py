@@ -1,10 +1,10 @@
-"""Writes a ServedModel as one version of a served model, whole or not at all.
+"""Makes the folder of a version of a served model, whole or not at all.
 
-TensorFlow Serving watches a folder and loads every subfolder that has a number
-for a name. So a version is written and checked under another name, and only
-then renamed:
+TensorFlow Serving watches a folder and loads every subfolder whose name is a
+number. So a version is written and verified under another name, and only then
+renamed:
 
-    BASE/.unfinished.3f2a...tmp   while it is written and checked
+    BASE/.unfinished.3f2a...tmp   while it is written and verified
     BASE/7                        a version
 """
 
@@ -25,12 +25,12 @@ _MAX_VERSION = 2**63 - 1
 
 @contextlib.contextmanager
 def new_version(base, version=None):
-  """Returns a folder to fill, which becomes a version when the block ends.
+  """Yields a folder to fill, which becomes a version when the block ends.
 
   `base` is the local folder of all versions; it is made if it does not exist,
   and leftovers of killed exports are removed. Version None is 1 + the highest
-  version. Yields an object with the attributes directory, to write to, and
-  path, the version's path once the block has ended.
+  version. Yields an object with two attributes: directory, to write to, and
+  path, the version's path after the block.
   """
   check_version(base, version)
   base = os.path.realpath(base)
@@ -41,7 +41,7 @@ def new_version(base, version=None):
     while target.path is None:
       path = os.path.join(base, str(version or _next_version(base)))
       try:
-        # Fails if another export was faster: a version is never empty.
+        # It fails if another export was faster: a version is never empty.
         os.rename(unfinished, path)
         target.path = path
       except OSError:
@@ -57,7 +57,7 @@ def new_version(base, version=None):
 
 
 def extra_path(directory, name):
-  """Returns the path of a file in a version's assets.extra, which is made."""
+  """Makes a version's assets.extra and returns the path of a file in it."""
   folder = os.path.join(directory, "assets.extra")
   os.makedirs(folder, exist_ok=True)
   return os.path.join(folder, name)
@@ -89,8 +89,8 @@ def check_version(base, version=None):
     )
   if version in _versions(base):
     raise ValueError(
-      f"{base} already has a version {version}. Give another --version, or "
-      "leave the flag out for the next one."
+      f"{base} already has a version {version}. Give another `version`, or "
+      "leave it out for the next one."
     )
 
 
@@ -99,7 +99,7 @@ def _next_version(base):
   if version > _MAX_VERSION:
     raise ValueError(
       f"{base} has version {version - 1}, and TensorFlow Serving reads none "
-      f"above {_MAX_VERSION}. Give a free --version."
+      f"above {_MAX_VERSION}. Give a free `version`."
     )
   return version
 

@@ -1,4 +1,4 @@
-"""Warm-up requests, which TensorFlow Serving replays as it loads a version."""
+"""Writes warm-up requests, which TensorFlow Serving replays on loading."""
 
 import importlib.util
 
@@ -9,21 +9,19 @@ from bert_span.serving.version_folder import extra_path
 from bert_span.storage.log import log_line
 
 
-def check_warmup(is_wanted):
+def check_warmup(with_warmup):
   """Returns whether an export writes warm-up requests; logs why it does not.
 
-  tensorflow-serving-api defines their format. None writes them if it is
-  installed, True requires it, False writes none.
+  tensorflow-serving-api defines their format. with_warmup None writes them if
+  it is installed, True requires it, False writes none.
   """
-  if is_wanted is False:
+  if with_warmup is False:
     return False
   if importlib.util.find_spec("tensorflow_serving"):
     return True
   need = "need tensorflow-serving-api: `pip install 'bert_span[serving]'`"
-  if is_wanted:
-    raise ValueError(
-      f"--warmup: the requests {need}, or leave them out with --nowarmup."
-    )
+  if with_warmup:
+    raise ValueError(f"with_warmup=True: the requests {need}, or omit them.")
   log_line(f"Without warm-up requests, which {need}.")
   return False
 
@@ -31,9 +29,9 @@ def check_warmup(is_wanted):
 def write_warmup_requests(directory, model_name, batches, max_seq_length):
   """Writes requests that TensorFlow Serving replays while it loads a version.
 
-  The first request to a graph is slow: kernels are chosen, memory is allocated.
-  So no client waits for that. Each batch, a list of (question, context), asks
-  both signatures.
+  The first request to a graph is slow, since kernels are chosen and memory is
+  allocated. With these requests no client waits for that. Each batch, a list of
+  (question, context), asks both signatures.
   """
   # Only those who write requests need the package.
   from tensorflow_serving.apis import prediction_log_pb2

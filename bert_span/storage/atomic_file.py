@@ -94,7 +94,7 @@ def _remove(path, follows=True):
     import tensorflow as tf  # Seconds: only for remote paths.
 
     try:
-      tf.io.gfile.remove(path)  # Where keys are flat, exists() takes prefixes.
+      tf.io.gfile.remove(path)  # With flat keys, exists() is true for prefixes.
     except tf.errors.NotFoundError:
       return False
     return True
@@ -126,7 +126,7 @@ def unfinished_file(path):
 
   A reader sees the old file or the new one, never a part, even after a crash.
   When the block raises, the old file stays. A symbolic link stays: its target
-  is replaced. A device or a pipe is yielded itself.
+  is replaced. For a device or a pipe, its path is yielded.
   """
   path = os.fspath(path)
   if os.path.isdir(path):

@@ -13,7 +13,7 @@ def log_line(*lines):
 
 def progress(values, total):
   """Yields values and shows a progress bar of questions, at a terminal only."""
-  import tqdm  # As above.
+  import tqdm  # Here for the same reason.
 
   names = {"desc": "Answering", "unit": "question"}
   return tqdm.tqdm(values, total=total, leave=False, disable=None, **names)

@@ -32,7 +32,7 @@ BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
 NORMALIZERS = "Strip Replace", "Replace NFC Strip"
 # Characters of a piece. The op ends the process with some 200,000.
 _MAX_PIECE = 1_000
-# Stands for a blank in pieces.
+# The character for a blank in pieces.
 BLANK = "\u2581"
 
 _PACKAGE = "bert_span.sentencepiece"
@@ -175,7 +175,7 @@ def piece_ops(proto):
   The model gets a shared name. A model without one is dropped with TensorFlow's
   caches, for instance by keras.utils.set_random_seed.
   """
-  import tensorflow_text as tf_text  # As in `sentence_pieces`.
+  import tensorflow_text as tf_text  # Late, as in `sentence_pieces`.
   from tensorflow_text.python.ops import sentencepiece_tokenizer
 
   def create(self):

@@ -31,7 +31,7 @@ from bert_span.text.tokenizer import (
   ragged_tokens,
 )
 
-# What NFC can join with the character before: marks, vowels and final
+# Characters that NFC can join with the one before: marks, vowels and final
 # consonants of Hangul.
 _JOINED = r"[\p{M}\x{1161}-\x{1175}\x{11a8}-\x{11c2}]"
 
@@ -186,7 +186,7 @@ def _normalized(characters, steps):
   is_run = squeezed & (follows | precedes)
   is_one = is_run | match(r"[\n\r\t]") if has_nfc else is_run
   normalized = tf.where(is_one, " ", tf.gather(distinct, index))
-  # Whether no character but white space is before, or after, in a text.
+  # White space at an end of a text: no other character is before, or after.
   seen = tf.concat([[0], tf.cumsum(tf.cast(~is_space, tf.int32))], 0)
   before, whole = (
     tf.gather(tf.gather(seen, splits), rows)

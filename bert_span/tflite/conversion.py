@@ -1,4 +1,4 @@
-"""From a Keras model to the bytes of a TFLite file.
+"""Converts a Keras model to the bytes of a TFLite file.
 
 A tf.Module that has a Keras 3 model as an attribute is saved without the
 variables of the model. The converter then writes, without an error, a file of
@@ -22,16 +22,17 @@ INPUT_NAMES = ("ids", "mask", "segment_ids")
 _ONE_SCALE_A_MATRIX = (
   "_experimental_disable_per_channel_quantization_for_dense_layers"
 )
-# The largest scale of a matrix in steps: finer than the rounding of float32.
+# The largest scale of a matrix has this many steps, so a step is below
+# float32's rounding.
 _STEPS = 1 << 24
 
 
-def convert(extractor, options):
-  """Converts a `SpanExtractor` to a TFLite file, as `TFLiteOptions` say.
+def convert_model(extractor, options):
+  """Converts a `SpanExtractor` to a TFLite file by `TFLiteOptions`.
 
-  The file has one signature, serving_default; the tensors themselves have the
-  same names. Its inputs are ids, mask and segment_ids, int32 [1, seq_length],
-  and its outputs the logits, float32 [1, seq_length] or [1, seq_length, 3].
+  The file has one signature, serving_default; tensors have the same names as in
+  the signature. Inputs are ids, mask and segment_ids, int32 [1, seq_length];
+  outputs are the logits, float32 [1, seq_length] or [1, seq_length, 3].
   Returns the bytes of the file, without metadata.
   """
   is_dynamic = options.quantization == "dynamic"
@@ -54,7 +55,7 @@ def convert(extractor, options):
   with tempfile.TemporaryDirectory() as folder:
     tf.saved_model.save(module, folder, logits.get_concrete_function())
     converter = tf.lite.TFLiteConverter.from_saved_model(folder)
-    # `check_ops` refuses a file with custom ops, and names them.
+    # `check_builtin_ops` refuses a file with custom ops, and names them.
     converter.allow_custom_ops = True
     if options.quantization != "none":
       converter.optimizations = [tf.lite.Optimize.DEFAULT]
@@ -65,7 +66,7 @@ def convert(extractor, options):
 
 
 class PlainEncoder(InferenceEncoder):
-  """An encoder without casts of bits, which older runtimes do not have."""
+  """An encoder without casts of bits, which older runtimes lack."""
 
   def with_heads_swapped(self, table):
     return tf.transpose(table, [0, 2, 1, 3])
@@ -76,14 +77,14 @@ class QuantizableEncoder(PlainEncoder):
 
   Quantization with one scale a matrix rounds weights to 1/127 of the largest
   one. One scale for each output would be finer, but the runtime of the Task
-  Library rejects it. So the scale of each output is taken out of the matrix and
+  Library rejects it. So each output's scale is divided out of the matrix and
   multiplied afterwards, which computes the same function:
 
       y_j = sum_i x_i W_ij + b_j = s_j * sum_i x_i (W_ij / s_j) + b_j,
       s_j = max_i |W_ij|
 
-  and the same for the embedding of each token. All entries of the matrices are
-  then between -1 and 1, and one scale fits them all.
+  The embedding of each token is rescaled in the same way. All entries of the
+  matrices are then between -1 and 1, and one scale is enough.
   """
 
   def __init__(self, backbone):
@@ -98,16 +99,16 @@ class QuantizableEncoder(PlainEncoder):
     self._rescale(name, self.weight(name).numpy(), axis=1)
 
   def __call__(self, inputs):
-    # Always True, which the converter cannot know: it would multiply a constant
-    # scale into the matrix.
+    # Always True, but the converter does not know it. It would multiply a
+    # constant scale into the matrix.
     self._is_run = inputs["padding_mask"][0, 0] >= 0
     return super().__call__(inputs)
 
   def _rescale(self, name, matrix, axis):
-    """Divides the entries along an axis by their largest.
+    """Divides the entries along an axis by their maximum.
 
-    The scales are integers times a step: the converter would round long vectors
-    of floats to 8 bits, too.
+    The scales are integers times a step, since the converter would also round
+    long vectors of floats to 8 bits.
     """
     scale = np.abs(matrix).max(axis, keepdims=True)
     step = float(scale.max()) / _STEPS or 1.0
@@ -115,7 +116,7 @@ class QuantizableEncoder(PlainEncoder):
     steps = np.maximum(np.ceil(scale / step), 1)
     matrix = matrix / (steps * step)
     self._weights[name] = tf.Variable(matrix.astype(np.float32))
-    self._adapters.pop(name, None)  # in the matrix now
+    self._adapters.pop(name, None)  # The matrix contains it now.
     self._steps[name] = tf.Variable(steps.squeeze(axis).astype(np.int32))
     self._step[name] = step
 

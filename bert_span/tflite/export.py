@@ -1,4 +1,4 @@
-"""From a trained model to a checked TFLite file with a report."""
+"""Exports a trained model as a verified TFLite file with a report."""
 
 import dataclasses
 import hashlib
@@ -11,14 +11,14 @@ from bert_span.scoring.squad_scores import official_scores
 from bert_span.squad.sample_examples import SHORT, sample_examples
 from bert_span.storage import atomic_file
 from bert_span.storage.log import log_line, progress
-from bert_span.tflite.conversion import convert
+from bert_span.tflite.conversion import convert_model
 from bert_span.tflite.metadata import with_metadata
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 from bert_span.tflite.tflite_extractor import (
   TFLiteSpanExtractor,
   runtime_name,
 )
-from bert_span.tflite.verification import verify
+from bert_span.tflite.verification import verify_file
 
 
 def export_tflite(
@@ -29,9 +29,9 @@ def export_tflite(
   Args:
     extractor: `SpanExtractor`.
     path: local file to write; an old one is replaced.
-    options: `TFLiteOptions`; None takes the defaults.
-    evaluated: `SquadFile` to score the model and the file on, or None.
-    source: directory of the model, whose training run the report describes.
+    options: `TFLiteOptions`; None uses the defaults.
+    evaluated: `SquadFile` on which to score model and file, or None.
+    source: directory of the model; the report describes its training run.
     proof: "short" or "full": on how many questions the file is compared with
       the model, see `sample_examples`.
 
@@ -39,7 +39,7 @@ def export_tflite(
     The report, a dict of JSON values.
 
   Raises:
-    ValueError: the file fails a check. An old file remains.
+    ValueError: the file fails a check. An old file is kept.
   """
   if not os.fspath(path).lower().endswith(".tflite"):
     raise ValueError(f"path must end with .tflite. Received: {path}")
@@ -62,7 +62,9 @@ def export_tflite(
       unfinished = os.path.join(folder, name)
       with open(unfinished, "wb") as file:
         file.write(content)
-      verified = verify(unfinished, extractor, samples, options.quantization)
+      verified = verify_file(
+        unfinished, extractor, samples, options.quantization
+      )
       scores = None
       if evaluated is not None:
         log_line(f"Scoring model and file on {evaluated.path} ...")
@@ -92,16 +94,16 @@ def export_tflite(
 
 def _license(training):
   """Returns the license in the head of a model card, "" without one."""
-  found = (
+  licenses = (
     line.partition(":")[2].strip()
     for line in training.get("card", ())
     if line.startswith("license:")
   )
-  return next(found, "")
+  return next(licenses, "")
 
 
 def tflite_content(extractor, options):
-  """Returns the bytes of a TFLite file, which is not checked yet."""
+  """Returns the bytes of a TFLite file that is not verified yet."""
   extractor.check_trained()
   config = span_config(extractor)
   config["tflite"] = {
@@ -110,7 +112,7 @@ def tflite_content(extractor, options):
     "quantization": options.quantization,
   }
   return with_metadata(
-    convert(extractor, options),
+    convert_model(extractor, options),
     options.info or ModelInfo(version=bert_span.__version__),
     extractor.preprocessor.tokenizer.full_vocabulary,
     config,
@@ -123,7 +125,7 @@ def check_f1_drop(scores, max_f1_drop):
   if max_f1_drop is not None and not scores["f1_drop"] <= max_f1_drop:
     raise ValueError(
       f"Its F1 is {scores['f1_drop']:.2f} points below the model's on "
-      f"{scores['num_questions']} questions, above --max_f1_drop={max_f1_drop}."
+      f"{scores['num_questions']} questions, above max_f1_drop={max_f1_drop}."
     )
 
 
@@ -132,7 +134,7 @@ def report_text(report):
   options, checked = report["options"], report["verification"]
   scores = report["evaluation"]
   length = f"{options['max_seq_length']} WordPieces"
-  parts = {
+  rows = {
     "head": options["head"],
     "quantization": options["quantization"],
     "length": f"{'1 to ' if options['dynamic_length'] else ''}{length}",
@@ -146,44 +148,45 @@ def report_text(report):
     ),
   }
   if not scores:
-    parts["F1"] = "not measured (--evaluate_file)"
+    rows["F1"] = "not measured (no evaluate_file)"
   else:
-    parts[f"F1 on {scores['data']}"] = (
+    rows[f"F1 on {scores['data']}"] = (
       f"{scores['file']['f1']:.2f}, the model {scores['model']['f1']:.2f} "
       f"({scores['num_questions']} questions, {scores['equal_answers']} equal "
       "answers)"
     )
-  parts["ops"] = (
+  rows["ops"] = (
     f"{sum(checked['ops'].values())} of {len(checked['ops'])} kinds, listed in "
     f"{report['file']}.json"
   )
-  parts["made with"] = ", ".join(
+  rows["made with"] = ", ".join(
     f"{name} {version}" for name, version in report["versions"].items()
   )
-  lines = [f"{title + ':':16} {text}" for title, text in parts.items()]
+  lines = [f"{title + ':':16} {text}" for title, text in rows.items()]
   head = f"{report['file']}, sha256 {report['sha256']}"
   return "\n".join([head, "", *lines, ""])
 
 
 def _scores(path, extractor, evaluated):
-  """Returns the official metrics of model and file on the same questions."""
+  """Scores model and file on the same questions by the official metrics."""
   candidate = TFLiteSpanExtractor(
     path, extractor.window_options, extractor.decoder_options
   )
   examples = list(evaluated.examples)
-  of_model, of_file = (
+  model_texts, file_texts = (
     {
       p.qas_id: p.answer.text
       for p in progress(each.predictions(examples), len(examples))
     }
     for each in (extractor, candidate)
   )
-  model = official_scores(evaluated, of_model)
-  file = official_scores(evaluated, of_file)
+  model = official_scores(evaluated, model_texts)
+  file = official_scores(evaluated, file_texts)
+  num_equal = sum(model_texts[name] == file_texts[name] for name in file_texts)
   return {
     "data": os.path.basename(evaluated.path),
-    "num_questions": len(of_file),
-    "equal_answers": sum(of_model[name] == of_file[name] for name in of_file),
+    "num_questions": len(file_texts),
+    "equal_answers": num_equal,
     "model": model,
     "file": file,
     "f1_drop": model["f1"] - file["f1"],

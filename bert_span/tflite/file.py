@@ -1,7 +1,7 @@
 """The contents of a TFLite file: ops, tensor names and packed files.
 
-A TFLite file is a FlatBuffer. Files that belong to it, such as the vocabulary,
-follow as a ZIP archive, which ZIP programs find from the end of the file.
+A TFLite file is a FlatBuffer. A ZIP archive with further files, such as the
+vocabulary, follows it. ZIP programs read archives from the end of a file.
 """
 
 import collections
@@ -26,15 +26,15 @@ from bert_span.text.sentencepiece_model import (
 from bert_span.text.vocabulary import BytePairs, WordPieces, check_merges
 
 VOCABULARY_FILE = "vocab.txt"
-PIECES_FILE = "vocabulary.spm"  # a SentencePiece model, in its place
+PIECES_FILE = "vocabulary.spm"  # a SentencePiece model, instead of vocab.txt
 # A constant date, so that equal models give equal files.
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 _MAX_FILE_BYTES = 1 << 26  # of a vocabulary
 # Ops of a model whose weights are not in the file.
 _VARIABLE_OPS = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
 _CUSTOM = "CUSTOM:"
-# What span_config.json says about the file itself, in "tflite", and the
-# greatest values of integers.
+# Fields about the file in span_config.json, under "tflite", and the largest
+# values of integers.
 _FILE_FIELDS = {
   "max_length": int,
   "model_bytes": int,
@@ -45,13 +45,13 @@ _FILE_FIELDS = {
 _MAXIMA = {"max_length": MAX_WINDOW, "model_bytes": INT32_MAX}
 _EXPORT_AGAIN = "Export the model again with export_tflite.py."
 
-# From the bytes of a TFLite file to a `ModelT`, and back.
+# Bytes of a TFLite file to a `ModelT`, and back.
 parse = flatbuffer_utils.convert_bytearray_to_object
 pack = flatbuffer_utils.convert_object_to_bytearray
 
 
 def is_tflite(path):
-  """Returns whether a path is one of a TFLite file, by its suffix."""
+  """Returns whether a path has the suffix of a TFLite file."""
   return os.fspath(path).endswith(".tflite")
 
 
@@ -68,7 +68,7 @@ def op_counts(model):
   return dict(sorted(counts.items()))
 
 
-def check_ops(counts):
+def check_builtin_ops(counts):
   """Raises ValueError for resource variables and for custom ops."""
   variables = [name for name in _VARIABLE_OPS if name in counts]
   if variables:
@@ -85,7 +85,7 @@ def check_ops(counts):
 
 
 def with_signature_names(content):
-  """Names tensors as in the only signature, for older runtimes."""
+  """Gives tensors their names in the signature, for older runtimes."""
   model = parse(content)
   (signature,) = model.signatureDefs
   tensors = model.subgraphs[signature.subgraphIndex].tensors
@@ -95,7 +95,7 @@ def with_signature_names(content):
 
 
 def with_files(content, files):
-  """Appends files, a dict of name to bytes, to a TFLite file without any."""
+  """Appends files, bytes by name, to a TFLite file without any."""
   stream = io.BytesIO(content)
   with zipfile.ZipFile(stream, "a") as archive:
     for name, data in files.items():
@@ -105,7 +105,7 @@ def with_files(content, files):
 
 
 def read_files(path):
-  """Returns the files that `with_files` appended, name to bytes."""
+  """Returns the files that `with_files` appended, bytes by name."""
   with open(path, "rb") as file:
     identifier = file.read(8)[4:]
   if identifier != b"TFL3":
@@ -126,7 +126,7 @@ def read_files(path):
         if entry.file_size > _MAX_FILE_BYTES:
           raise ValueError(f"it has {entry.file_size:,} bytes")
         files[name] = archive.read(entry)
-    except Exception as error:  # Many kinds, where an archive is damaged.
+    except Exception as error:  # Damaged archives raise many types.
       raise ValueError(
         f"{path}: {name}, which follows the model, cannot be read: {error}. "
         f"Copy the file again. {_EXPORT_AGAIN}"
@@ -137,7 +137,7 @@ def read_files(path):
 def read_span_config(path):
   """Returns the span_config.json of a local TFLite file, a dict.
 
-  The options of the file itself are in "tflite".
+  Its "tflite" has the options of the file.
   """
   name = f"{path}, {span_config.CONFIG_FILE}"
   content = read_files(path)[span_config.CONFIG_FILE]
@@ -146,8 +146,8 @@ def read_span_config(path):
   if not isinstance(about_file, dict):
     about_file = {}
   errors, place = FieldErrors(name), "tflite"
-  for field, kind in _FILE_FIELDS.items():
-    value = errors.required(about_file, field, kind, place)
+  for field, json_type in _FILE_FIELDS.items():
+    value = errors.required(about_file, field, json_type, place)
     most = _MAXIMA.get(field)
     if value is not None and most and not 1 <= value <= most:
       errors.add(
@@ -164,15 +164,15 @@ def read_span_config(path):
 
 
 def vocabulary_files(vocabulary):
-  """A vocabulary as a dict of one file, and what "tflite" says about it."""
+  """Returns a dict of the vocabulary's file, and its fields for "tflite"."""
   about = {}
   if isinstance(vocabulary, SentencePieces):
     steps = steps_of(parse_model(vocabulary.proto))
     if steps:
       raise ValueError(
         f"A TFLite file cannot have the normalizer of this tokenizer.json, "
-        f"{steps}: its runners have only that of a SentencePiece model. Export "
-        "a SavedModel."
+        f"{steps}: its runners have only a SentencePiece model's. Export a "
+        "SavedModel."
       )
     name, content = PIECES_FILE, vocabulary.proto
     about["family"] = vocabulary.family
@@ -192,7 +192,7 @@ def vocabulary_files(vocabulary):
 
 
 def read_vocabulary(path):
-  """Returns the vocabulary in a TFLite file; ValueError if it was changed."""
+  """Reads the vocabulary in a TFLite file; ValueError if it was changed."""
   about_file = read_span_config(path)["tflite"]
   files = read_files(path)
   (name,) = files.keys() - {span_config.CONFIG_FILE}
@@ -210,17 +210,16 @@ def read_vocabulary(path):
 
 
 def fingerprint(content):
-  """Returns the number of bytes and the SHA-256 of a model, by name."""
+  """Returns the size and the SHA-256 of a model, as fields of "tflite"."""
   sha256 = hashlib.sha256(content).hexdigest()
   return {"model_bytes": len(content), "model_sha256": sha256}
 
 
 def check_unchanged(path, config):
-  """Raises ValueError if the model is not the one of its `read_span_config`.
+  """Returns a model's bytes; ValueError if they are not those of its config.
 
-  Returns the bytes of the model.
+  Runtimes do not check the file: a damaged one would end the process.
   """
-  # Runtimes do not check the file: a damaged one would end the process.
   written = config["tflite"]
   with open(path, "rb") as file:
     content = file.read()[: written["model_bytes"]]
@@ -248,19 +247,19 @@ def check_tables(path, content, vocabulary, max_length):
     if reads_ids or cuts:
       tables[name].append(tuple(table.shape))
   ((rows, width), *_) = tables["GATHER"]
-  # Of windows of any length, which read only the positions that they have.
+  # Windows of any length read the first rows of a table of positions.
   cut = tables["STRIDED_SLICE"]
   positions = [shape[0] for shape in cut if shape[1:] == (width,)]
-  # DeBERTa's distances of both signs; its table has fewer rows than positions.
+  # DeBERTa has distances of both signs, and fewer rows than positions.
   positions = [shape[0] // 2 for shape in cut if not shape[1:]] or positions
   has_pieces = isinstance(vocabulary, SentencePieces)
   name = PIECES_FILE if has_pieces else VOCABULARY_FILE
-  for field, needed, given in (
+  for field, needed, num_rows in (
     (name, len(getattr(vocabulary, "tokens", vocabulary)), rows),
     ("max_length", max_length, min(positions, default=max_length)),
   ):
-    if needed > given:
+    if needed > num_rows:
       raise ValueError(
-        f"{path}: {field} must be at most {given}, as the embeddings of the "
-        f"model are. Received: {needed}. {_EXPORT_AGAIN}"
+        f"{path}: {field} must be at most {num_rows}, the number of embeddings "
+        f"in the model. Received: {needed}. {_EXPORT_AGAIN}"
       )

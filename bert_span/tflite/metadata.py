@@ -1,8 +1,8 @@
-"""TFLite metadata: descriptions for the runtimes and tools that read a model.
+"""Writes TFLite metadata: descriptions of a model for runtimes and tools.
 
 The metadata is a FlatBuffer (TensorFlow Lite's metadata schema, identifier
-M001) in a buffer of the model. It is written field by field, so that no package
-but flatbuffers is needed. Tables are tuples of their first fields:
+M001) in a buffer of the model. It is written field by field, so that only the
+package flatbuffers is needed. Tables are tuples of their first fields:
 
     ModelMetadata       name, description, version, subgraph_metadata, author,
                         license, associated_files, min_parser_version
@@ -53,8 +53,8 @@ class _Byte(int):
 def with_metadata(content, info, vocabulary, config, logits_guide):
   """Adds metadata, vocabulary and span_config.json to the bytes of a file.
 
-  `info` is a `ModelInfo`, `config` the dict of span_config.json, to which the
-  fingerprint is added; logits_guide describes the outputs by name.
+  `info` is a `ModelInfo`; `config` is the dict of span_config.json, which gets
+  the fingerprint; logits_guide describes the outputs by name.
   """
   model = tflite_file.parse(content)
   files, about_vocabulary = tflite_file.vocabulary_files(vocabulary)
@@ -73,7 +73,7 @@ def with_metadata(content, info, vocabulary, config, logits_guide):
 
 
 def _metadata(model, info, descriptions, vocabulary):
-  """Returns the bytes of the metadata of a `ModelT`."""
+  """Returns the bytes of a `ModelT`'s metadata."""
   graph = model.subgraphs[0]
   content = (_Byte(_FEATURE_PROPERTIES), ())
 
@@ -96,7 +96,7 @@ def _metadata(model, info, descriptions, vocabulary):
   else:
     about = "Tokens, one a line; the line number from 0 is the id."
     tokens = (tflite_file.VOCABULARY_FILE, about, _Byte(_VOCABULARY_FILE))
-    # The Task Library would give pieces and byte pairs other ids.
+    # The Task Library would give other ids to pieces and byte pairs.
     if kind == WORD_PIECES:
       units.append((_Byte(_BERT_TOKENIZER_OPTIONS), ([tokens],)))
     else:
@@ -113,7 +113,7 @@ def _metadata(model, info, descriptions, vocabulary):
 
 
 def _write(builder, value):
-  """Writes a str, list or tuple after its parts, and returns its offset."""
+  """Writes a str, list or tuple after its items, and returns its offset."""
   if isinstance(value, str):
     return builder.CreateString(value)
   if isinstance(value, list):
@@ -122,14 +122,14 @@ def _write(builder, value):
     for offset in reversed(offsets):
       builder.PrependUOffsetTRelative(offset)
     return builder.EndVector()
-  parts = [
-    part if isinstance(part, _Byte | None) else _write(builder, part)
-    for part in value
+  items = [
+    item if isinstance(item, _Byte | None) else _write(builder, item)
+    for item in value
   ]
-  builder.StartObject(len(parts))
-  for field, part in enumerate(parts):
-    if isinstance(part, _Byte):
-      builder.PrependUint8Slot(field, part, 0)
-    elif part is not None:
-      builder.PrependUOffsetTRelativeSlot(field, part, 0)
+  builder.StartObject(len(items))
+  for field, item in enumerate(items):
+    if isinstance(item, _Byte):
+      builder.PrependUint8Slot(field, item, 0)
+    elif item is not None:
+      builder.PrependUOffsetTRelativeSlot(field, item, 0)
   return builder.EndObject()

@@ -1,4 +1,4 @@
-"""Test vectors: questions with everything between them and their answers.
+"""Writes test vectors: questions, their answers and all steps between them.
 
 A runner of TFLite files in another language is compared with them step by step:
 tokens, windows, logits, answers. The file is JSON with a vector a line:
@@ -15,8 +15,8 @@ tokens, windows, logits, answers. The file is JSON with a vector a line:
      "answer": {"text": "John", "char_start": 0, ..., "n_best": [..]}},
     ..]}
 
-`is_max_context` is of the passage's tokens, everything else of a window of its
-positions without padding.
+`is_max_context` has a value for each token of the passage; the other lists of a
+window have one for each position without padding.
 """
 
 import itertools
@@ -34,21 +34,21 @@ _MILL = (
   "down."
 )
 _QUESTIONS = ("Who built the mill?", "WER war Étienne ΑΣ, 日本\u3000?")
-# Without a character, without a token, and longer than max_query_length.
+# Questions without a character, without a token, and above max_query_length.
 _ODD_QUESTIONS = ("", " \t\u200b", 20 * _QUESTIONS[0])
-# No lone surrogates, which not every JSON reader accepts.
+# Lone surrogates are left out, since some JSON readers refuse them.
 _CONTEXTS = (
   *("", " \t\r\n", _MILL, 3 * (_MILL + " "), 40 * (_MILL + "\n")),
-  # Accents: composed, apart, stacked, after white space, after a joiner.
+  # Accents: composed, separate, stacked, after white space, after a joiner.
   "Cafe\u0301 café \u0301x a\u0323\u0302 e\u200d\u0301 ǰ ΐ",
-  # Final sigmas, a soft hyphen and an apostrophe between.
+  # Final sigmas, with a soft hyphen and an apostrophe between letters.
   "ΟΔΟΣ Σ ΑΣ\u00adΑ ΑΣ’Α ʰΣ. İstanbul ISTANBUL ıI",
   "ß ẞ ﬁ ½ ² Ⅷ ŉ ＡＢＣ Å Ω",
   "한글 각 \u1100\u1161\u11a8 日本語テスト〇々 か\u3099が \U00020000 \uf900",
   "العربية ـ لا ﷺ \u064b ٣ فی\u200cها שָׁלוֹם \ufb2a",
   "ไทย น้ำ नमस्ते क\u094d\u200dष",
   "👩\u200d👩\u200d👧 🏳\ufe0f\u200d🌈 🇩🇪 👍🏽 1\ufe0f\u20e3 🙂",
-  # What is dropped: control and format characters, U+FFFD.
+  # Dropped characters: control and format characters, U+FFFD.
   "Anna\x00 bu\x01ilt\x7f \x85th\u200be\ufeff mi\ufffdll\u202e. \u0378\ue000",
   "a\u00a0b\u202fc\u3000d\u2028e\u1680f\u200ag",
   "$+<=>^`|~ «…» „x” ¿? — _ a_b a-b 3,5 \u00a7 € №",
@@ -61,7 +61,7 @@ _CONTEXTS = (
 
 
 def vector_examples():
-  """The 108 questions of test vectors: edge cases, and half of the sample."""
+  """Returns the 108 questions: edge cases, and half of the sample."""
   long = 40 * (_MILL + "\n")
   pairs = [
     *itertools.product(_CONTEXTS, _QUESTIONS),
@@ -114,7 +114,7 @@ def _tokens(extractor, text):
 
 
 def _window(batch, row):
-  """Returns a row of `WindowLogits`."""
+  """Returns a window of `WindowLogits` as JSON values."""
   columns = {name: values[row] for name, values in batch.windows.items()}
   names = ("context_start", "context_length", "first_context_position")
   numbers = {name: int(columns[name]) for name in names}
@@ -126,7 +126,7 @@ def _window(batch, row):
     "input_ids": columns["input_ids"][:size].tolist(),
     "is_max_context": is_max_context.astype(int).tolist(),
     "logits": {
-      # As the shortest numbers that round to float32.
+      # The shortest numbers that round to the float32 values.
       name: values[row, :size].astype(str).astype(float).tolist()
       for name, values in batch.logits.items()
     },

@@ -1,4 +1,4 @@
-"""Answers of TFLite files, run by LiteRT or by TensorFlow."""
+"""Answers questions with TFLite files, run by LiteRT or TensorFlow."""
 
 import importlib.util
 import threading
@@ -11,7 +11,7 @@ try:
 except ModuleNotFoundError:
   from bert_span.keras_backend import ensure_tensorflow_backend
 
-  ensure_tensorflow_backend()  # names what is missing
+  ensure_tensorflow_backend()  # Raises an error with the missing package.
   raise
 
 from bert_span.answers import predictions as prediction_lib
@@ -35,10 +35,10 @@ _LITERT = "ai_edge_litert"
 class TFLiteSpanExtractor:
   """Answers questions with a TFLite file.
 
-  Encoder and head run in the file, by ai_edge_litert if it is installed.
-  Tokens, windows and decoding are those of `SpanExtractor`, which need
-  TensorFlow and tensorflow-text: passages may have any length, case and
-  accents. Without TensorFlow the runners in C++ and the browser answer.
+  The file has encoder and head, which ai_edge_litert runs if it is installed.
+  Tokens, windows and decoding are those of `SpanExtractor` and need TensorFlow
+  and tensorflow-text: passages may have any length, case and accents. Without
+  TensorFlow, use the runners in C++ and the browser.
 
   Example:
 
@@ -50,9 +50,9 @@ class TFLiteSpanExtractor:
 
   Args:
     path: a file that export_tflite.py wrote.
-    window_options: `WindowOptions`; None for those of the file.
-    decoder_options: those of its head; None for those of the file.
-    num_threads: threads of the runtime; None for its default.
+    window_options: `WindowOptions`; None uses those of the file.
+    decoder_options: options of its head's decoder; None uses those of the file.
+    num_threads: threads of the runtime; None uses its default.
 
   Raises:
     OSError: the file cannot be read.
@@ -66,18 +66,20 @@ class TFLiteSpanExtractor:
     check_not_forked()
     config = tflite_file.read_span_config(path)
     content = tflite_file.check_unchanged(path, config)
-    kind = extractor_class(config["head"], path)
-    self.columns = kind.columns
+    head_class = extractor_class(config["head"], path)
+    self.columns = head_class.columns
     self.window_options = window_options or WindowOptions(**config["window"])
     self.decoder_options = decoder_options or options_from_json(
-      kind.decoder_class.options_type, config["decoder"], f"{path}, decoder"
+      head_class.decoder_class.options_type,
+      config["decoder"],
+      f"{path}, decoder",
     )
     about_file = config["tflite"]
     self.runner = TFLiteRunner(path, num_threads, about_file["max_length"])
-    given = self.runner.max_length, self.runner.is_dynamic
-    if given != (about_file["max_length"], about_file["dynamic_length"]):
+    lengths = self.runner.max_length, self.runner.is_dynamic
+    if lengths != (about_file["max_length"], about_file["dynamic_length"]):
       raise ValueError(
-        f"{path}: max_length and dynamic_length must be {given}, those of the "
+        f"{path}: max_length and dynamic_length must be {lengths}, as in the "
         f"model. Received: {about_file['max_length']}, "
         f"{about_file['dynamic_length']}. Export the model again."
       )
@@ -91,16 +93,16 @@ class TFLiteSpanExtractor:
     max_length = about_file["max_length"]
     tflite_file.check_tables(path, content, vocabulary, max_length)
     try:
-      self.preprocessor = kind.preprocessor_class(
+      self.preprocessor = head_class.preprocessor_class(
         vocabulary, config["do_lower_case"], self.window_options
       )
     except ValueError as error:
       raise ValueError(
         f"{path}, {tflite_file.VOCABULARY_FILE}: {error}"
       ) from error
-    self._logit_shapes = kind.logits
-    self._decoder = WindowDecoder(kind, self.decoder_options)
-    # Traced once, not in every call.
+    self._logit_shapes = head_class.logits
+    self._decoder = WindowDecoder(head_class, self.decoder_options)
+    # Traced once for all calls.
     self._make_windows = tf.function(
       self.preprocessor.windows, input_signature=[TEXT_SPECS]
     )
@@ -112,7 +114,7 @@ class TFLiteSpanExtractor:
     )
 
   def answers(self, question, context):
-    """Returns all spans of each answer; see `SpanExtractor.answers`."""
+    """Returns all spans of each answer, see `SpanExtractor.answers`."""
     return prediction_lib.answers(self.predictions, question, context)
 
   def predictions(self, examples):
@@ -126,11 +128,11 @@ class TFLiteSpanExtractor:
       yield WindowLogits(batch, windows, self._logits(windows))
 
   def decode(self, window_logits):
-    """Returns the list of `Prediction` of one `WindowLogits`."""
+    """Decodes a `WindowLogits` to a list of `Prediction`."""
     return self._decoder(window_logits)
 
   def _logits(self, windows):
-    """Returns the logits of all windows; NO_LOGIT at padding."""
+    """Returns the logits of all windows, with NO_LOGIT for padding."""
     mask = windows["input_mask"]
     inputs = windows["input_ids"], mask, windows["segment_ids"]
     lengths = mask.sum(axis=1)
@@ -138,7 +140,7 @@ class TFLiteSpanExtractor:
       name: np.full([*mask.shape, *shape], NO_LOGIT, np.float32)
       for name, shape in self._logit_shapes.items()
     }
-    # By length, so that the runtime plans its memory once for each.
+    # By length, so that the runtime plans its memory once for each length.
     for row in np.argsort(lengths, kind="stable"):
       length = lengths[row]
       outputs = self.runner(*(values[row, :length] for values in inputs))
@@ -148,11 +150,10 @@ class TFLiteSpanExtractor:
 
 
 class TFLiteRunner:
-  """Computes the logits of windows, one at a time, by a file of `convert`.
+  """Runs a file of `convert_model`: computes logits, one window at a time.
 
-  Threads that share it wait for each other.
-
-  `max_length` is the longest window, in WordPieces, if the length is dynamic.
+  Threads wait for each other. If the length is dynamic, `max_length` is the
+  longest window, in WordPieces.
   """
 
   def __init__(self, path, num_threads=None, max_length=512):
@@ -164,7 +165,7 @@ class TFLiteRunner:
     self._lock = threading.Lock()
 
   def __call__(self, input_ids, input_mask, segment_ids):
-    """The logits by name, float32 [seq_length, ..], of int32 [seq_length]."""
+    """Returns logits, float32 [seq_length, ..], of int32 [seq_length]."""
     seq_length, length = len(input_ids), self.max_length
     if self.is_dynamic:
       length = min(
@@ -181,7 +182,7 @@ class TFLiteRunner:
 def make_interpreter(path, num_threads=None, plain_kernels=False):
   """Returns an interpreter of ai_edge_litert if installed, else of tf.lite.
 
-  It uses no XNNPACK with plain_kernels.
+  With plain_kernels it does not use XNNPACK.
   """
   if runtime_name() == _LITERT:
     from ai_edge_litert import interpreter as runtime
@@ -191,7 +192,7 @@ def make_interpreter(path, num_threads=None, plain_kernels=False):
   if plain_kernels:
     resolver = runtime.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
   with warnings.catch_warnings():
-    # tf.lite announces that ai_edge_litert will replace it.
+    # tf.lite warns that ai_edge_litert will replace it.
     warnings.simplefilter("ignore", UserWarning)
     try:
       return runtime.Interpreter(

@@ -1,4 +1,4 @@
-"""Checks that a TFLite file gives the answers of its model."""
+"""Verifies that a TFLite file gives the answers of its model."""
 
 import math
 import os
@@ -14,35 +14,35 @@ from bert_span.tflite.tflite_extractor import (
   make_interpreter,
 )
 
-# Share of sample questions with the same answer, character for character.
-# Quantization changes some answers; a broken file changes nearly all.
+# The least share of sample questions with exactly the same answer.
+# Quantization changes some answers; a damaged file changes nearly all.
 _LEAST_EQUAL = {"none": 1.0, "float16": 0.97, "dynamic": 0.6}
-# Sums in float32 are computed in another order.
+# Sums of float32 are computed in another order.
 _TOLERANCE = 1e-3
 _MAX_SHOWN = 5  # differences
 
 
-def verify(path, extractor, examples, quantization):
-  """Compares a TFLite file with the model it was made of.
+def verify_file(path, extractor, examples, quantization):
+  """Compares a TFLite file with its model.
 
-  Returns a dict for the report: num_questions, and num_equal of them with the
-  answer of the model; largest_difference of the scores of equal answers; ops,
-  their counts by name; size_bytes of the file; peak_arena_bytes for the longest
-  window. ValueError if the file needs ops that runtimes lack, returns NaN or an
-  infinity, or has too few equal answers.
+  Returns a dict for the report: num_questions; num_equal, the questions with
+  the model's answer; largest_difference between scores of equal answers; ops,
+  counts by name; size_bytes of the file; peak_arena_bytes for the longest
+  window. Raises ValueError if the file needs ops that runtimes lack, returns
+  NaN or an infinity, or has too few equal answers.
   """
   ops = tflite_file.op_counts(tflite_file.parse(read_bytes(path)))
-  tflite_file.check_ops(ops)
+  tflite_file.check_builtin_ops(ops)
   candidate = TFLiteSpanExtractor(
     path, extractor.window_options, extractor.decoder_options
   )
-  _check_windows(candidate.runner)
+  _check_lengths(candidate.runner)
   window = np.zeros([1, candidate.runner.max_length], np.int32)
   log_line(f"Answering {len(examples)} questions with the file ...")
-  given = list(progress(_checked_answers(candidate, examples), len(examples)))
+  actual = list(progress(_checked_answers(candidate, examples), len(examples)))
   log_line("Answering them with the model ...")
   expected = list(progress(extractor.predictions(examples), len(examples)))
-  num_equal, largest_difference = _compare(expected, given, quantization)
+  num_equal, largest_difference = _compare(expected, actual, quantization)
   return {
     "num_questions": len(examples),
     "num_equal": num_equal,
@@ -56,13 +56,13 @@ def verify(path, extractor, examples, quantization):
 
 
 def _checked_answers(candidate, examples):
-  """Yields the `Prediction`s of a TFLite file, whose logits are finite."""
+  """Yields the `Prediction`s of a TFLite file; logits must be finite."""
   for window_logits in candidate.window_logits(examples):
     _check_finite(window_logits.logits, "sample questions")
     yield from candidate.decode(window_logits)
 
 
-def _check_windows(runner):
+def _check_lengths(runner):
   """Runs padding alone, a single WordPiece, and windows of several lengths."""
   for length in sorted({1, 2, runner.max_length // 2, runner.max_length}):
     for num_tokens in sorted({0, 1, length}):
@@ -80,22 +80,22 @@ def _check_finite(outputs, inputs):
       )
 
 
-def _compare(expected, given, quantization):
-  """The number of equal answers, and the largest difference of their scores."""
+def _compare(expected, actual, quantization):
+  """Returns the number of equal answers, and their largest difference."""
   largest, different = 0.0, []
-  for of_model, of_file in zip(expected, given, strict=True):
-    name = f"question {of_model.qas_id}"
-    wanted, answer = of_model.answer, of_file.answer
+  for prediction, by_file in zip(expected, actual, strict=True):
+    name = f"question {prediction.qas_id}"
+    best, answer = prediction.answer, by_file.answer
     _check_finite({"the score": answer.score}, name)
-    if _spans(of_model) != _spans(of_file):
+    if _span_offsets(prediction) != _span_offsets(by_file):
       different.append(
-        f"{name}: {wanted.text!r} at {wanted.char_start}, and the file "
+        f"{name}: {best.text!r} at {best.char_start}, and the file "
         f"{answer.text!r} at {answer.char_start}"
       )
       continue
-    largest = max(largest, abs(wanted.score - answer.score))
+    largest = max(largest, abs(best.score - answer.score))
     for field in ("score", "probability", "null_odds"):
-      values = getattr(wanted, field), getattr(answer, field)
+      values = getattr(best, field), getattr(answer, field)
       is_close = math.isclose(*values, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
       if quantization == "none" and not is_close:
         different.append("{}: {} {}, the file {}".format(name, field, *values))
@@ -113,12 +113,12 @@ def _compare(expected, given, quantization):
   return num_equal, largest
 
 
-def _spans(prediction):
+def _span_offsets(prediction):
   return [(span.char_start, span.char_end) for span in prediction.spans]
 
 
 def peak_arena_bytes(path, inputs):
-  """Computes the peak of the bytes of all tensors that are live together.
+  """Computes the largest total size of tensors that are live together.
 
   The runtime allocates tensors in one arena and frees each after its last use:
 
@@ -126,16 +126,16 @@ def peak_arena_bytes(path, inputs):
       op 1: b -> c     live: b, c
       op 2: c, b -> d  live: b, c, d  <- the peak, if all have the same size
 
-  The arena of TFLite's own kernels is at least as large as the peak; delegates
-  such as XNNPACK allocate on their own. The peak of the graph of a loop adds to
-  that of the graph around it. Constants and strings are not counted.
+  The arena of TFLite's kernels is at least as large as the peak; delegates such
+  as XNNPACK allocate more. The peak of a loop's graph is added to that of the
+  graph around it. Constants and strings are not counted.
   """
   interpreter = make_interpreter(path, plain_kernels=True)
   interpreter.get_signature_runner()(**inputs)
   model = tflite_file.parse(read_bytes(path))
   peak = 0
   for number, graph in enumerate(model.subgraphs):
-    # Tensors of a loop that was not run have no size.
+    # Tensors of a loop that did not run have no size.
     sizes = {
       detail["index"]: math.prod(map(int, detail["shape"]))
       * np.dtype(detail["dtype"]).itemsize

@@ -95,12 +95,12 @@ def test_groups_have_tables_whose_numbers_sort_by_their_value():
   assert row == ["who", "1,234", "0.00", "40.00", "75.00"]
   assert 'data-value="1234">1,234</td>' in page
   assert 'data-value="40.0" style="--share:40.0%">40.00</td>' in page
-  assert "give --model" in page
+  assert "need the model" in page
   page = _page(_result(()), _MISSING, num_windows=[1, 3])
   assert '<td data-label="Probability" class="number">–</td>' in page
   rows = _rows(page, "Windows of the passage")
   assert [row[-1] for row in rows] == ["75.00", "–"]
-  assert "give --model" not in page
+  assert "need the model" not in page
 
 
 def test_the_confusion_of_no_answer_has_its_rates():
@@ -171,7 +171,7 @@ def test_the_worst_errors_are_shown_as_far_as_the_page_stays_small():
   page, shown = report_page.report_page(report, 8, max_bytes=size - 1)
   assert shown == page.count("<article") == 4
   assert "4 of 8 questions" in page
-  with pytest.raises(ValueError, match=r"1,000.*--question_id"):
+  with pytest.raises(ValueError, match=r"1,000.* question_id"):
     report_page.report_page(report, 8, max_bytes=1000)
 
 

@@ -6,7 +6,11 @@ import os
 import pytest
 from tiny_extractor import QUESTION, shared_extractor
 
-from bert_span.search.documents import Passage, cut_passages, read_passages
+from bert_span.search.documents import (
+  DocumentPassage,
+  cut_passages,
+  read_passages,
+)
 from bert_span.search.passage_index import PassageIndex, words
 
 _TEXTS = [
@@ -148,8 +152,8 @@ def test_a_passage_ends_with_the_paragraph_that_is_long_enough():
   text = f"\n One.\n\n{long}\n \n\n Three.\n"
   passages = list(cut_passages("a.txt", text))
   assert passages == [
-    Passage("a.txt", 2, f"One.\n\n{long}"),
-    Passage("a.txt", text.index("Three"), "Three."),
+    DocumentPassage("a.txt", 2, f"One.\n\n{long}"),
+    DocumentPassage("a.txt", text.index("Three"), "Three."),
   ]
   for empty in ("", " \n\n "):
     assert list(cut_passages("a.txt", empty)) == []

@@ -62,13 +62,15 @@ def test_every_kind_of_difference_is_refused(kind, column):
   batches = [[_EXAMPLES[0]] * (len(wrong) + 1), _EXAMPLES[1:]]
   numbers = f"{len(wrong)} of {len(rows)} answers"
   with pytest.raises(ValueError, match=numbers) as caught:
-    verification.verify(directory, batches, rows, 1e-4)
+    verification.verify_saved_model(directory, batches, rows, 1e-4)
   assert f"question mill: {column} should be" in str(caught.value)
 
 
 def test_a_process_that_fails_is_an_error():
   with pytest.raises(ChildProcessError, match="fresh process"):
-    verification.verify("model", [_EXAMPLES[:1]], [{}], 1e-4, "false")
+    verification.verify_saved_model(
+      "model", [_EXAMPLES[:1]], [{}], 1e-4, "false"
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_a_process_that_fails_is_an_error():
   [(-2e4, -20001.0, 5e-5), (0.25, 0.24995, 5e-5), (0.25, 0.2498, 2e-4)],
 )
 def test_large_scores_may_differ_by_as_many_digits(wanted, given, difference):
-  differing, largest = verification._compared(
+  differing, largest = verification._compare_rows(
     {"null_odds": wanted}, {"null_odds": given}, 1e-4
   )
   assert largest == pytest.approx(difference)
@@ -86,8 +88,8 @@ def test_large_scores_may_differ_by_as_many_digits(wanted, given, difference):
 
 def test_ops_that_a_server_has_not_are_refused():
   allowed = list(verification.TEXT_OPS)
-  verification.check_ops(["MatMul", *allowed], allowed)
+  verification.check_served_ops(["MatMul", *allowed], allowed)
   with pytest.raises(ValueError, match="FastBertNormalize, "):
-    verification.check_ops(["FastBertNormalize"], ["FastBertNormalize"])
+    verification.check_served_ops(["FastBertNormalize"], ["FastBertNormalize"])
   with pytest.raises(ValueError, match="PyFunc"):
-    verification.check_ops(["MatMul", "PyFunc"], [])
+    verification.check_served_ops(["MatMul", "PyFunc"], [])

@@ -41,7 +41,7 @@ def few_samples():
 
 def ask_here(command, input, **options):
   """A subprocess.run of fresh_process.py that asks in this process."""
-  reply = fresh_process.ask(**json.loads(input))
+  reply = fresh_process.answer_batches(**json.loads(input))
   stdout = json.dumps(reply, default=bytes.decode)
   return subprocess.CompletedProcess(command, 0, stdout)
 
@@ -63,7 +63,7 @@ def check_columns(columns, extractor, questions, contexts, tolerance=1e-4):
   rows = rows_of_columns(values)
   for row, prediction, context in zip(rows, predictions, contexts, strict=True):
     expected = extractor.columns.expected_row(prediction)
-    assert verification._compared(expected, row, tolerance)[0] == []
+    assert verification._compare_rows(expected, row, tolerance)[0] == []
     served = prediction_of_row(row, context)  # texts are at their characters
     for span in (served.answer, *served.n_best):
       in_bytes = context.encode()[span.byte_start : span.byte_end]

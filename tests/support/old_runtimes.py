@@ -43,7 +43,9 @@ def main():
         subprocess.run(pip, check=True)
       batches = example_batches(examples)
       try:
-        verification.verify(saved_model, batches, rows, _TOLERANCE, python)
+        verification.verify_saved_model(
+          saved_model, batches, rows, _TOLERANCE, python
+        )
         print(f"TensorFlow {version}: {len(rows)} equal answers")
       except ValueError as error:
         print(f"TensorFlow {version}: {error}")

@@ -69,7 +69,7 @@ def test_eight_bits_lose_little_where_parts_of_a_matrix_differ_in_size(
 
   def error():
     path = tmp_path / "model.tflite"
-    path.write_bytes(conversion.convert(model, TFLiteOptions("dynamic")))
+    path.write_bytes(conversion.convert_model(model, TFLiteOptions("dynamic")))
     logits = TFLiteRunner(path)(
       inputs["token_ids"][0],
       inputs["padding_mask"][0],

@@ -62,7 +62,7 @@ def test_a_drop_of_f1_beyond_the_limit_is_refused():
   scores = {"f1_drop": 1.5, "num_questions": 9}
   tflite_export.check_f1_drop(scores, None)
   tflite_export.check_f1_drop(scores, 1.5)
-  with pytest.raises(ValueError, match=r"1\.50 .* 9 questions.*--max_f1_drop"):
+  with pytest.raises(ValueError, match=r"1\.50 .* 9 questions.* max_f1_drop"):
     tflite_export.check_f1_drop(scores, 1.0)
   with pytest.raises(ValueError, match="nan points"):
     tflite_export.check_f1_drop({**scores, "f1_drop": float("nan")}, 1.0)
