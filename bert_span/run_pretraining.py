@@ -9,6 +9,8 @@ The model in output_dir/model is a --preset of bert_span.run_squad. Files that
 end in .tfrecord are read as records of bert_span.create_pretraining_data.
 """
 
+import dataclasses
+
 from absl import flags
 
 from bert_span.cli import (
@@ -60,7 +62,7 @@ def run(argv):
   if eval_file:
     eval_text = {"files": eval_file, "dataset": None}
   run_of_flags = run_pretraining.PretrainingRun(
-    **vars(steps),
+    **dataclasses.asdict(steps),
     **arguments,
     max_seq_length=_MAX_SEQ_LENGTH.value,
     output_dir=_OUTPUT_DIR.value,

@@ -12,6 +12,7 @@ A command line of the original run_squad.py runs unchanged:
 Hugging Face directory or a model of this package.
 """
 
+import dataclasses
 import os
 
 from absl import flags
@@ -82,7 +83,7 @@ def run(argv):
   from bert_span.jobs import run_squad
 
   run_of_flags = run_squad.SquadRun(
-    **vars(steps),
+    **dataclasses.asdict(steps),
     **training_flags.run_arguments(),
     output_dir=_OUTPUT_DIR.value,
     window_options=window_options,

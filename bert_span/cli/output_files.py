@@ -27,7 +27,7 @@ _BESIDE = {
 
 def _written(program):
   """The names in --output_dir by the flag that asks for them; None: always."""
-  from bert_span.answers.prediction_files import FILES  # NumPy: not for --help.
+  from bert_span.answers.options import PREDICTION_FILES as FILES
 
   return {
     "run_squad": {

@@ -15,9 +15,14 @@ import tempfile
 
 from absl import app, flags, logging
 
+from bert_span.cli.flags import define_flags, read_flags, with_flags
 from bert_span.cli.output_files import check_output_files
 from bert_span.keras_backend import ensure_tensorflow_backend
+from bert_span.options.fields import FOREIGN, WORD, option_fields
 from bert_span.training.callbacks import Preempted
+
+# --help lists flags as those of the program, not of this module.
+flags.disclaim_key_flags()
 
 # How the names of flags end that name files or folders.
 _PATH_FLAGS = (
@@ -34,6 +39,67 @@ _USER_ERRORS = (
 )
 
 
+class Refusal(ValueError):
+  """A mistake of a user, in the words of the command line."""
+
+
+def program(
+  options_type,
+  job,
+  log_level="2",
+  exits_on_sigterm=False,
+  needs_tensorflow=lambda options: True,
+):
+  """Returns the function that runs a program: its flags, then its job.
+
+  Args:
+    options_type: dataclass of the options, in the module that --help shows.
+    job: "module:function", a function of these options; if it returns False,
+      the program ends with status 1.
+    log_level: see `run_program`.
+    exits_on_sigterm: see `exit_on_sigterm`.
+    needs_tensorflow: a function of the options.
+  """
+
+  def main(argv):
+    options = None
+    try:
+      options = read_flags(options_type, argv[1:])
+      if needs_tensorflow(options):
+        import_tensorflow()
+      module, name = job.split(":")
+      function = getattr(importlib.import_module(module), name)
+      return int(function(options) is False)
+    except Exception as error:
+      if not _is_user_error(error):
+        raise
+      text = _explanation(error, options)
+      raise Refusal(with_flags(text, options_type)) from error
+
+  if exits_on_sigterm:
+    main = exit_on_sigterm()(main)
+  main.__module__ = options_type.__module__
+  rules = [f.metadata["flag"] for f in option_fields(options_type)]
+
+  def run():
+    names = define_flags(options_type)
+    try:
+      run_program(
+        main,
+        arguments=WORD in rules,
+        foreign_flags=FOREIGN in rules,
+        log_level=log_level,
+        checks_outputs=False,
+      )
+    finally:
+      for name in names:
+        delattr(flags.FLAGS, name)
+
+  run.main = main
+  run.options_type = main.options_type = options_type
+  return run
+
+
 def entry_point(main=None, **options):
   """Decorates a function of argv: a call without it is `run_program`."""
   if main is None:
@@ -41,7 +107,13 @@ def entry_point(main=None, **options):
   return functools.wraps(main)(functools.partial(run_program, main, **options))
 
 
-def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
+def run_program(
+  main,
+  arguments=False,
+  foreign_flags=False,
+  log_level="2",
+  checks_outputs=True,
+):
   """Runs a main function of argv; mistakes are one line and exit status 1.
 
   `arguments` allows words that are not flags, `foreign_flags` others' flags.
@@ -54,7 +126,8 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
       if len(argv) > 1 and not (arguments or foreign_flags):
         words = " ".join(argv[1:])
         raise ValueError(f"unknown arguments {words}; a flag begins with --.")
-      check_output_files(program, argv[1:])
+      if checks_outputs:
+        check_output_files(program, argv[1:])
       if not flags.FLAGS["verbosity"].present:
         logging.set_verbosity(logging.WARNING)  # No notes on single files.
       return main(argv)
@@ -211,18 +284,21 @@ def _is_user_error(error):
   return isinstance(error, tuple(getattr(errors, n) for n in _USER_ERRORS))
 
 
-def _explanation(error):
-  """Returns the message of an error, with the flag that names its file."""
+def _explanation(error, options=None):
+  """Returns the message of an error, with the option that names its file."""
   if isinstance(error, (ValueError, flags.Error)):
     return str(error)
   text = str(error)
   if hasattr(error, "message"):  # TensorFlow's, without the place in its graph.
     text = error.message.split("\n")[0]
-  for name, path in _given_paths():
+  paths = [(f"--{name}", path) for name, path in _given_paths()]
+  if options is not None:
+    paths = options.named_files()
+  for name, path in paths:
     if path and (text.startswith(path) or f"'{path}'" in text):
       is_missing = "NotFound" in type(error).__name__
       remedy = " Give an existing path." if is_missing else ""
-      return f"--{name}: {text}.{remedy}"
+      return f"{name}: {text}.{remedy}"
   return text
 
 

@@ -8,11 +8,8 @@ import tensorflow as tf
 
 from bert_span.answers.columns import BIO_COLUMNS
 from bert_span.answers.decoding.bio_decoder import BioDecoder
-from bert_span.answers.prediction_files import (
-  AGREEMENT_FILE,
-  SPANS_FILE,
-  read_span_predictions,
-)
+from bert_span.answers.options import AGREEMENT_FILE, SPANS_FILE
+from bert_span.answers.prediction_files import read_span_predictions
 from bert_span.data.bio_preprocessor import BioPreprocessor
 from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor

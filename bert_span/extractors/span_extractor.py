@@ -7,7 +7,8 @@ import keras
 from bert_span.answers.answer import Answer
 from bert_span.answers.columns import SPAN_COLUMNS
 from bert_span.answers.decoding.span_decoder import SpanDecoder
-from bert_span.answers.prediction_files import N_BEST_FILE, json_entry
+from bert_span.answers.options import N_BEST_FILE
+from bert_span.answers.prediction_files import json_entry
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.extractor import Extractor
 from bert_span.modeling.heads import SpanHead

@@ -20,6 +20,8 @@ def run_main(monkeypatch, capsys):
 
   def run(main, *arguments, **options):
     monkeypatch.setattr("sys.argv", ["/x/qa.py", *arguments])
+    if hasattr(main, "options_type"):
+      options["checks_outputs"] = False
     with pytest.raises(SystemExit) as ended:
       run_program(main, **options)
     return ended.value.code, capsys.readouterr().err
@@ -33,6 +35,7 @@ def main_of():
 
   def main(name):
     define_flags(name)
-    return sys.modules[name].run.__wrapped__
+    run = sys.modules[name].run
+    return run.main if hasattr(run, "main") else run.__wrapped__
 
   return main

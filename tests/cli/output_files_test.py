@@ -11,6 +11,7 @@ _INPUT = "{}"
 _TRAIN = "run_squad --do_train --output_dir=."
 _PRETRAIN = "run_pretraining --do_train --output_dir=."
 _ASK = "run_squad --do_predict --output_dir=."
+_DECODE = "decode --vocab_file=v --output_dir=."
 _SCORE = "run_squad --do_eval --output_dir=."
 
 
@@ -31,8 +32,8 @@ _SCORE = "run_squad --do_eval --output_dir=."
     (f"{_PRETRAIN} --input_file=[dr]*", "data_places.jsonl"),
     (f"{_PRETRAIN} --init_checkpoint=X", "tf1/bert_model.ckpt"),
     (f"{_PRETRAIN} --preset=X", "huggingface"),
-    ("decode --predict_file=X --output_dir=.", "predictions.json"),
-    ("decode --logits_file=a,X --output_dir=.", "null_odds.json"),
+    (f"{_DECODE} --predict_file=X --logits_file=a", "predictions.json"),
+    (f"{_DECODE} --predict_file=a --logits_file=a,X", "null_odds.json"),
     ("evaluate --predict_file=X --output_file=X", "squad.json"),
     ("report --predict_file=X", "report.html"),  # Even by default.
     ("lint_squad X --output_file=X", "squad.json"),
@@ -98,7 +99,7 @@ def test_an_input_is_no_output(
       f"{_ASK} --init_checkpoint=X",
       "model.ckpt-7",
     ),
-    ("decode --logits_file=X --output_dir=.", "logits.npz"),
+    (f"{_DECODE} --predict_file=a --logits_file=X", "logits.npz"),
     ("beam_predict --model=X --output_dir=.", "model"),
     ("evaluate --predictions_file=X --output_file=x", "predictions.json"),
     # A version is written into it.

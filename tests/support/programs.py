@@ -20,8 +20,12 @@ from unittest import mock
 import pytest
 from absl import flags
 
+from bert_span.cli import flags as cli_flags
+
 # absl knows modules by their id, which must not be that of a later one.
 _earlier_modules = []
+# The names of the flags of the program whose flags were defined last.
+_defined = []
 _REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 # Imported once a session. They must not make TensorFlow run anything: the
 # programs are forked afterwards.
@@ -39,7 +43,10 @@ def run_program(name, *arguments):
 
 def run_here(name, *arguments, stdin=""):
   """`run_program` in this process; its messages begin with the whole name."""
-  define_flags(name)
+  if hasattr(_run_function(name), "options_type"):
+    forget_flags("bert_span", "benchmarks", "export", "tests")
+  else:
+    define_flags(name)
   command = [name, *map(str, arguments)]
   output, errors, status = io.StringIO(), io.StringIO(), 0
   with (
@@ -91,6 +98,12 @@ def parse_flags(name, *arguments):
 
 def define_flags(name):
   """Defines the flags of a program's module anew; returns their names."""
+  run = _run_function(name)
+  if options_type := getattr(run, "options_type", None):
+    forget_flags("bert_span", "benchmarks", "export", "tests")
+    with mock.patch.object(sys, "argv", [name]):
+      _defined[:] = cli_flags.define_flags(options_type)
+    return sorted(_defined)
   for module in list(sys.modules):
     if module == name or f"{module}.".startswith("bert_span.cli."):
       _earlier_modules.append(sys.modules.pop(module))
@@ -100,9 +113,19 @@ def define_flags(name):
   return sorted(set(flags.FLAGS) - others)
 
 
+def _run_function(name):
+  """The function that runs a program's module; None of a benchmark."""
+  forget_flags("bert_span", "benchmarks", "export", "tests")
+  return getattr(importlib.import_module(name), "run", None)
+
+
 def forget_flags(*packages):
   """Removes the flags that modules of some packages have defined."""
   flags.FLAGS.unparse_flags()
+  for flag in _defined:
+    if flag in flags.FLAGS:
+      delattr(flags.FLAGS, flag)
+  _defined.clear()
   for flag in list(flags.FLAGS):
     definer = flags.FLAGS.find_module_defining_flag(flag) or ""
     if definer.startswith(packages):
@@ -114,7 +137,8 @@ def refusal(name, *arguments):
   with pytest.raises((flags.Error, ValueError, OSError)) as error:
     define_flags(name)
     words = flags.FLAGS([name, *map(str, arguments)])
-    sys.modules[name].run.__wrapped__(words)
+    run = sys.modules[name].run
+    (run.main if hasattr(run, "main") else run.__wrapped__)(words)
   return str(error.value)
 
 
