@@ -58,10 +58,9 @@ class AskOptions(ModelOptions, PrecisionOptions, SearchOptions, FileOptions):
     "prints every span of its answer.",
     minimum=1,
   )
-  as_json: bool = option(
+  json: bool = option(
     False,
     "Whether to print one JSON object a line for each question.",
-    flag="json",
   )
 
   def __post_init__(self):

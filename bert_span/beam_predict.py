@@ -40,7 +40,8 @@ _ANSWERS = model_flags.define_extractor_flags()
 def run(argv):
   program.require(_MODEL, _FILES.patterns, _OUTPUT_DIR)
   questions.check_questions(_QUESTION)
-  pipeline_options = program.beam_options(argv)
+  from bert_span.beam.pipeline_options import pipeline_options
+
   options = model_flags.extractor_options(_MODEL.value)
   from bert_span.jobs import beam_predict
 
@@ -56,7 +57,7 @@ def run(argv):
     options["fixed_length"] = _FIXED_LENGTH.value
     options["dtype"] = _DTYPE.value
   beam_predict.answer_files(
-    pipeline_options,
+    pipeline_options(argv[1:]),
     read_flags(AnswerFilesOptions),
     _MODEL.value,
     output_dir=_OUTPUT_DIR.value,

@@ -90,7 +90,7 @@ def test_json_says_no_answer_above_the_null_threshold(ask):
   assert lines[0].startswith("No answer: ")
   assert "threshold -1000.000" in lines[0]
   assert lines[2].split()[0] == "score"
-  (line,) = ask(QUESTION, **options, as_json=True)
+  (line,) = ask(QUESTION, **options, json=True)
   row = json.loads(line)
   assert (row["answer"], row["char_start"], row["char_end"]) == ("", None, None)
   # Without version 2 the threshold decides nothing.
@@ -107,7 +107,7 @@ def test_every_span_of_a_bio_head_is_marked_and_listed(ask):
   assert lines[2].count("[[") == len(spans)
   assert lines[2].replace("[[", "").replace("]]", "") == CONTEXT
   assert [line.split(maxsplit=3)[3] for line in lines[5:]] == texts
-  (line,) = ask(QUESTION, kind=BioExtractor, as_json=True)
+  (line,) = ask(QUESTION, kind=BioExtractor, json=True)
   answers = json.loads(line)["answers"]
   place = operator.itemgetter("text", "char_start", "char_end")
   assert list(map(place, answers)) == [place(vars(span)) for span in spans]

@@ -168,7 +168,7 @@ def test_all_that_answers_uses_what_was_fitted(calibrated, capsys):
   example = examples[1]
   question, context = example.question, example.context
   ask.ask(
-    AskOptions(model=model, question=(question,), context=context, as_json=True)
+    AskOptions(model=model, question=(question,), context=context, json=True)
   )
   asked = json.loads(capsys.readouterr().out)["probability"]
   served = ask_served(ServedModel(extractor), [question], [context])

@@ -88,7 +88,7 @@ def with_flags(text, options_type):
   return re.sub(
     rf"`(?P<quoted>{words})`|"
     rf"(?<![\w\-./\"'`])(?<!: )(?P<name>(?:{joined})(?![\w/`(]|\.\w)|"
-    rf"(?:{words})(?==)|\A(?:{words})(?= (?:must|is required)))",
+    rf"(?:{words})(?==)|\A(?:{words})(?= must))",
     flag_of,
     text,
   )

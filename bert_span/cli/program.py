@@ -360,29 +360,3 @@ def exit_on_sigterm():
   # ignores one that is raised within a destructor.
   if received:
     sys.exit(128 + received[0])
-
-
-def beam_options(argv):
-  """Returns the apache_beam PipelineOptions in argv; refuses unknown flags."""
-  check_extra("beam", "apache_beam")
-  from apache_beam.options import pipeline_options as beam_lib
-
-  def refuse_unknown(parser):
-    _, unknown = parser.parse_known_args(argv[1:])
-    if unknown:
-      raise ValueError(
-        f"unknown flags {' '.join(unknown)}: neither this program nor Apache "
-        "Beam has them. See --help, and Beam's documentation of the runner."
-      )
-
-  options = beam_lib.PipelineOptions(argv[1:])
-  standard = options.view_as(beam_lib.StandardOptions)
-  module, _, _ = (standard.runner or "").rpartition(".")
-  if module:
-    importlib.import_module(module)  # It defines the runner's flags.
-  # Beam itself would only warn.
-  options.get_all_options(add_extra_args_fn=refuse_unknown)
-  if standard.runner in (None, "DirectRunner"):
-    # DirectRunner would download Prism, a program, where it can.
-    standard.runner = "FnApiRunner"
-  return options

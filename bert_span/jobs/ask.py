@@ -71,7 +71,7 @@ def ask(options: "AskOptions"):
   questions = options.question or _enter_questions()
   layout = AnswerLayout(
     options.n_best,
-    options.as_json,
+    options.json,
     blank_lines=several,
     show_questions=several and not is_typed,
   )

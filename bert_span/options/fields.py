@@ -49,9 +49,17 @@ class CheckedOptions:
     return options
 
   def __post_init__(self):
-    for field in option_fields(self):
-      check_option(field, getattr(self, field.name))
-    for field in option_fields(self):
+    fields, missing = option_fields(self), []
+    for field in fields:
+      value = getattr(self, field.name)
+      if field.default is not REQUIRED or not is_empty(value):
+        check_option(field, value)
+      else:
+        help_text = field.metadata["help"]
+        missing.append(f"`{field.name}` is required: {help_text}")
+    if missing:
+      raise ValueError(" ".join(missing))
+    for field in fields:
       self._check_relations(field)
 
   def is_given(self, name):
@@ -166,8 +174,6 @@ def check_option(field, value):
   """Raises ValueError if a value breaks a rule of its field."""
   kind, is_optional = option_type(field)
   rules = field.metadata
-  if field.default is REQUIRED and is_empty(value):
-    raise ValueError(f"{field.name} is required: {rules['help']}")
   if value is None and is_optional:
     return
   if rules["choices"]:

@@ -181,14 +181,16 @@ def test_notes_of_the_import_are_kept_back_unless_it_fails(
 
 def test_beam_options_of_all_runners_are_taken():
   beam_lib = pytest.importorskip("apache_beam.options.pipeline_options")
+  from bert_span.beam.pipeline_options import pipeline_options
+
   given = ["--runner=FlinkRunner", "--parallelism=4", "--project=p"]
-  options = program.beam_options(["beam_predict", *given])
+  options = pipeline_options(given)
   assert options.view_as(beam_lib.StandardOptions).runner == "FlinkRunner"
   assert options.view_as(beam_lib.FlinkRunnerOptions).parallelism == 4
   assert options.view_as(beam_lib.GoogleCloudOptions).project == "p"
   for unknown in ("--runer=x", "word"):
     with pytest.raises(ValueError, match=f"unknown flags {unknown}"):
-      program.beam_options(["beam_predict", "--project=p", unknown])
+      pipeline_options(["--project=p", unknown])
 
 
 def test_sigterm_is_an_exit_where_an_import_hides_it():

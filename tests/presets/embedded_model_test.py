@@ -67,7 +67,7 @@ def test_jobs_take_its_name_and_do_not_calibrate_it(capsys, tmp_path):
   questions = ["Who built the mill?", unanswerable]
   ask(
     AskOptions(
-      model="minilm_squad", question=questions, context=context, as_json=True
+      model="minilm_squad", question=questions, context=context, json=True
     )
   )
   answer, other = map(json.loads, capsys.readouterr().out.splitlines())
