@@ -237,11 +237,13 @@ def test_what_cannot_be_calibrated_is_refused_and_not_changed():
   bio = shared_extractor(kind=BioExtractor)
   labelled = [SquadExample("q", QUESTION, CONTEXT, (AnswerSpan("mill", 4),))]
   unlabelled = [SquadExample("r", QUESTION, CONTEXT)]
+  impossible = [SquadExample("s", QUESTION, CONTEXT, is_impossible=True)]
   for model, examples, targets, message in (
     (bio, labelled, {}, "bio head"),
     (new, labelled, {}, "head is new"),
     (extractor, unlabelled, {}, "examples: no question has an answer"),
     (extractor, [], {}, "no question has an answer"),
+    (extractor, impossible, {"target_answered": 0.9}, "target_answered"),
     (extractor, labelled * 2, {}, "questions 0 and 1 .*'q'"),
     (shared_extractor(), labelled + unlabelled, {}, "1 of 2 .*first: r"),
     (extractor, labelled, {"target_answered": 1.5}, "target_answered .*1.5"),
@@ -253,3 +255,19 @@ def test_what_cannot_be_calibrated_is_refused_and_not_changed():
     with pytest.raises(ValueError, match=message):
       model.calibrate(examples, **targets)
     assert model.decoder_options is before
+
+
+def test_unanswerable_questions_alone_teach_to_refuse():
+  extractor = tiny_extractor(version_2=True)
+  examples = [
+    SquadExample(str(i), QUESTION, context, is_impossible=True)
+    for i, context in enumerate((CONTEXT, 3 * CONTEXT))
+  ]
+  options = extractor.calibrate(examples)
+  found = list(extractor.predictions(examples))
+  assert [p.answer.text for p in found] == ["", ""]
+  odds = min(p.answer.null_odds for p in found)
+  assert options.null_score_diff_threshold < odds
+  # Both are right: the rule of succession gives 3 / 4.
+  mean = sum(p.answer.probability for p in found) / 2
+  assert mean == pytest.approx(3 / 4, abs=0.01)

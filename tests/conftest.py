@@ -105,7 +105,7 @@ def few_samples(monkeypatch, asked_here):
 
   few = exported_model.few_samples()
   for module in (serving_export, tflite_export, port_vectors):
-    monkeypatch.setattr(module, "sample_examples", lambda: few)
+    monkeypatch.setattr(module, "sample_examples", lambda _: few)
   return few
 
 

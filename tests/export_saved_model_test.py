@@ -32,7 +32,7 @@ def test_a_version_is_exported_with_the_options_of_the_flags(tmp_path):
     *(*export, "--bio_threshold=0.25", "--bio_decoding=greedy", "--head=bio"),
     "--max_windows_per_step=5",
   )
-  assert "127 answers" in done.stdout
+  assert "17 answers" in done.stdout
   assert "'s FastWordpieceTokenizeWithOffsets, NormalizeUTF8\n" in done.stdout
   assert f"{base}/4" in done.stderr
   _check_steps(done, "questions", "SavedModel")

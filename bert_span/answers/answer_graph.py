@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+from bert_span.answers.decoding.answer_decoder import NO_LOGIT, WINDOW_SPECS
 from bert_span.answers.decoding.options import StepOptions
-from bert_span.answers.window_logits import NO_LOGIT, WINDOW_SPECS
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.text.windows import LENGTH_MULTIPLE, SlidingWindows
 

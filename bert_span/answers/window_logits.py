@@ -23,24 +23,11 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from bert_span.answers.decoding.answer_decoder import NO_LOGIT, WINDOW_SPECS
 from bert_span.answers.predictions import predictions_of
 from bert_span.data.window_batches import example_arrays
 from bert_span.storage.files import read_bytes
 
-# The logit of a position that the encoder was not run on: far below any other
-# and finite, as the decoders demand.
-NO_LOGIT = -1e9
-_ROWS = [None, None]  # [windows, seq_length]
-# The columns of the windows that decide the answers.
-WINDOW_SPECS = {
-  "example_index": tf.TensorSpec([None], tf.int32),
-  "context_start": tf.TensorSpec([None], tf.int32),
-  "first_context_position": tf.TensorSpec([None], tf.int32),
-  "input_mask": tf.TensorSpec(_ROWS, tf.int32),
-  "token_char_starts": tf.TensorSpec(_ROWS, tf.int32),
-  "token_char_ends": tf.TensorSpec(_ROWS, tf.int32),
-  "is_max_context": tf.TensorSpec(_ROWS, tf.bool),
-}
 _OTHER_WINDOWS = (
   "Give the file of questions, vocabulary, case and window flags "
   "(--max_seq_length, --doc_stride, --max_query_length) that the logits were "
@@ -71,7 +58,9 @@ class WindowDecoder:
 
     # Tracing takes seconds: once for batches of any size.
     shapes = kind.logits.values()
-    specs = (tf.TensorSpec([*_ROWS, *shape], tf.float32) for shape in shapes)
+    specs = (
+      tf.TensorSpec([None, None, *shape], tf.float32) for shape in shapes
+    )
     signature = (tf.TensorSpec([None], tf.string), WINDOW_SPECS, *specs)
 
     @tf.function(input_signature=signature, autograph=False)

@@ -224,7 +224,7 @@ class PresetModel(StringModel):
     _check_overwrite(path, overwrite)
     write_bytes(path, weights_content(self))
 
-  def export(self, path, format=None, source=None, **options):
+  def export(self, path, format=None, source=None, proof="short", **options):
     """Writes the model for a server or for devices, and checks the result.
 
     Args:
@@ -234,6 +234,8 @@ class PresetModel(StringModel):
         None takes that of the path.
       source: name or directory of the model, such as "minilm_squad", whose
         card, licence and scores the export quotes.
+      proof: "short" or "full": on how many questions what was written is
+        compared with the model, some 20 or 220 windows.
       **options: of `export_saved_model`: version, steps, dtype, with_warmup; or
         of `TFLiteOptions`: quantization, dynamic_length, ...
 
@@ -268,10 +270,10 @@ class PresetModel(StringModel):
       )
     if format == "tf_saved_model":
       return serving_export.export_saved_model(
-        self, path, source=source, **options
+        self, path, source=source, proof=proof, **options
       )[0]
     options = tflite_export.TFLiteOptions(**options)
-    tflite_export.export_tflite(self, path, options, source=source)
+    tflite_export.export_tflite(self, path, options, source=source, proof=proof)
     return path
 
   def check_preprocessor(self):

@@ -3,8 +3,9 @@
 import sys
 
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.serving import assets_extra, version_folder
+from bert_span.serving import version_folder
 from bert_span.serving.export import export_saved_model
+from bert_span.serving.warmup import check_warmup
 from bert_span.storage.log import log_line
 
 
@@ -12,7 +13,7 @@ def export_model(model, base, extractor_options=None, **options):
   """Exports by `export_saved_model` and prints what was written."""
   # Before the model is loaded, so that a missing package is reported first.
   version_folder.check_version(base, options.get("version"))
-  options["with_warmup"] = assets_extra.check_warmup(options.get("with_warmup"))
+  options["with_warmup"] = check_warmup(options.get("with_warmup"))
   log_line(f"Loading {model} ...")
   extractor = SpanExtractor.from_preset(model, **(extractor_options or {}))
   path, verified = export_saved_model(extractor, base, source=model, **options)

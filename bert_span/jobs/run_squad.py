@@ -205,15 +205,16 @@ def _predict(run, squad_file):
     name, num_more = f"of {cut[0]}", len(cut) - 1
     log_line(cut_line(extractor.window_options, name, num_more))
   observer = extractor.make_observer(run.disagreement_questions)
-  predictions = []
-  with tqdm.tqdm(
-    desc="Predicting", unit="question", total=len(examples), disable=None
-  ) as bar:
-    for batch in extractor.window_logits(examples, run.predict_batch_size):
-      predictions += extractor.decode(batch)
-      for each in filter(None, (logits, observer)):
-        each.add(batch)
-      bar.update(len(batch.examples))
+  readers = [reader for reader in (logits, observer) if reader]
+  arguments = examples, run.predict_batch_size
+  if readers:  # They need the logits, which answers do without.
+    found = _observed_predictions(extractor, *arguments, readers)
+  else:
+    found = extractor.predictions(*arguments)
+  bar = tqdm.tqdm(
+    found, "Predicting", len(examples), unit="question", disable=None
+  )
+  predictions = list(bar)
   others = observer.files() if observer else {}
   if logits:
     others[_LOGITS_FILE] = logits.content(run.window_options.max_seq_length)
@@ -225,6 +226,14 @@ def _predict(run, squad_file):
     run.no_span,
     others,
   )
+
+
+def _observed_predictions(extractor, examples, batch_size, readers):
+  """Yields predictions; each reader gets the logits that they come from."""
+  for batch in extractor.window_logits(examples, batch_size):
+    for reader in readers:
+      reader.add(batch)
+    yield from extractor.decode(batch)
 
 
 def _evaluate(run, squad_file):

@@ -14,7 +14,7 @@ import markupsafe
 import numpy as np
 import tensorflow as tf
 
-from bert_span.answers.window_logits import NO_LOGIT
+from bert_span.answers.decoding.answer_decoder import NO_LOGIT
 from bert_span.reporting import calibration_plots, question_results
 from bert_span.reporting.passages import CONTROL, result_segments
 from bert_span.scoring import reliability

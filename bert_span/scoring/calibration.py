@@ -99,9 +99,12 @@ def score_questions(extractor, examples, batch_size=None, source="examples"):
       f"{source}: questions {first} and {index} have the same id, "
       f"{examples[index].qas_id!r}. Give each its own."
     )
+  if all(example.is_unlabelled for example in examples):
+    raise ValueError(
+      f"{source}: no question has an answer or is marked is_impossible. "
+      "Calibration needs labelled questions."
+    )
   unanswerable = [e.qas_id for e in examples if not e.answers]
-  if len(unanswerable) == len(examples):
-    raise ValueError(f"{source}: no question has an answer to calibrate on.")
   if unanswerable and not extractor.decoder_options.version_2_with_negative:
     raise ValueError(
       f"{source}: {len(unanswerable)} of {len(examples)} questions have no "
@@ -355,6 +358,11 @@ def answered_threshold(examples, null_odds, target):
   span is possible.
   """
   odds = np.sort([null_odds[e.qas_id] for e in examples if e.answers])
+  if not odds.size:
+    raise ValueError(
+      "target_answered is a share of the answerable questions, and no question "
+      "has an answer. Give questions with answers, or no target."
+    )
   threshold = odds[max(math.ceil(target * len(odds)), 1) - 1]
   if threshold >= NO_SPAN_NULL_ODDS:
     possible = np.mean(odds < NO_SPAN_NULL_ODDS)

@@ -1,15 +1,15 @@
 """From a trained model to a checked version that a server may load."""
 
-import importlib.resources
 import os
 
 from bert_span.answers.answer_graph import device_steps
 from bert_span.data.window_batches import example_batches
 from bert_span.extractors.precision import resolve_dtype
-from bert_span.serving import assets_extra, verification, version_folder
+from bert_span.serving import verification, version_folder
+from bert_span.serving.model_card import write_model_card
 from bert_span.serving.signatures import ServedModel, write_saved_model
-from bert_span.squad.example import SquadExample
-from bert_span.squad.reader import read_squad
+from bert_span.serving.warmup import check_warmup, write_warmup_requests
+from bert_span.squad.sample_examples import SHORT, sample_examples
 from bert_span.storage.log import log_line, progress
 
 # How far scores of the graph may be from the extractor's. Both run the same
@@ -25,23 +25,25 @@ def export_saved_model(
   dtype="float32",
   with_warmup=None,
   source=None,
+  proof=SHORT,
 ):
   """Writes, checks and publishes a version of a served model.
 
   Of an `Extractor`, into `base`, the local folder of all versions. `steps`
   are `StepOptions`, None for those of this machine; dtype is the encoder's, see
   `resolve_dtype`; with_warmup None writes warm-up requests if their package is
-  there; `source` is the directory of the model, for the model card. Returns the
-  path of the version, and its `Verification`. A ValueError publishes nothing.
+  there; `source` is the directory of the model, for the model card; `proof` is
+  that of `sample_examples`. Returns the path of the version, and its
+  `Verification`. A ValueError publishes nothing.
   """
   dtype = resolve_dtype(dtype)
   extractor.check_trained()
   steps = device_steps(steps)
-  with_warmup = assets_extra.check_warmup(with_warmup)
+  with_warmup = check_warmup(with_warmup)
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
   if dtype != "float32":
     extractor = extractor.with_encoder_dtype(dtype)
-  examples = sample_examples()
+  examples = sample_examples(proof)
   name = os.path.basename(os.path.realpath(base))
   with version_folder.new_version(base, version) as target:
     folder = target.directory
@@ -65,26 +67,6 @@ def export_saved_model(
       longest = max(pairs, key=lambda pair: len(pair[1]))
       batches = [pairs[:1], pairs[:8], [longest]]
       length = extractor.window_options.max_seq_length
-      assets_extra.write_warmup_requests(folder, name, batches, length)
-    assets_extra.write_model_card(
-      folder, name, extractor, steps, dtype, verified, source
-    )
+      write_warmup_requests(folder, name, batches, length)
+    write_model_card(folder, name, extractor, steps, dtype, verified, source)
   return target.path, verified
-
-
-def sample_examples():
-  """Questions to compare the graph and the extractor on."""
-  path = importlib.resources.files("bert_span") / "sample/dev.json"
-  examples = read_squad(str(path)).examples
-  contexts = list(dict.fromkeys(example.context for example in examples))
-  question = examples[0].question
-  return [
-    *examples,
-    SquadExample("all passages in one", question, "\n\n".join(contexts)),
-    SquadExample("empty question", "", contexts[0]),
-    SquadExample("question without a token", " \u200b", contexts[1]),
-    SquadExample("question that is cut", 20 * question, contexts[1]),
-    SquadExample("empty passage", question, ""),
-    SquadExample("blank passage", question, " \n\t "),
-    SquadExample("accents and emoji", question, "É 日本 🙂 " + contexts[0]),
-  ]

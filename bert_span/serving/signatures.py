@@ -9,6 +9,19 @@ from bert_span.client.predict_api import SERVING_DEFAULT
 from bert_span.storage.atomic_file import write_lines
 
 LOGITS = "logits"
+# What a request to each signature gives, for people.
+INPUTS = {
+  SERVING_DEFAULT: {
+    "question": "the question",
+    "context": "the passage, of any length; bytes that are not UTF-8 count as "
+    "U+FFFD, one character",
+  },
+  LOGITS: {
+    "input_ids": "vocabulary ids: [CLS] question [SEP] window [SEP]",
+    "input_mask": "1 for WordPieces, 0 for padding",
+    "segment_ids": "0 up to the first [SEP], 1 after it",
+  },
+}
 
 _STRINGS = tf.TensorSpec([None], tf.string)
 _ROWS = tf.TensorSpec([None, None], tf.int32)  # [windows, seq_length]

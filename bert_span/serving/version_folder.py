@@ -56,6 +56,13 @@ def new_version(base, version=None):
     yield target
 
 
+def extra_path(directory, name):
+  """The path of a file in a version's assets.extra, which is made."""
+  folder = os.path.join(directory, "assets.extra")
+  os.makedirs(folder, exist_ok=True)
+  return os.path.join(folder, name)
+
+
 def check_version(base, version=None):
   """Raises ValueError if `base` or `version` cannot be used."""
   base = os.fspath(base)

@@ -5,10 +5,10 @@ import hashlib
 import os
 
 import bert_span
+from bert_span.presets.provenance import package_versions, training_run
 from bert_span.presets.span_config import span_config
 from bert_span.scoring.squad_scores import official_scores
-from bert_span.serving.assets_extra import package_versions, training_run
-from bert_span.serving.export import sample_examples
+from bert_span.squad.sample_examples import SHORT, sample_examples
 from bert_span.storage import atomic_file
 from bert_span.storage.log import log_line, progress
 from bert_span.tflite.conversion import convert
@@ -21,7 +21,9 @@ from bert_span.tflite.tflite_extractor import (
 from bert_span.tflite.verification import verify
 
 
-def export_tflite(extractor, path, options=None, evaluated=None, source=None):
+def export_tflite(
+  extractor, path, options=None, evaluated=None, source=None, proof=SHORT
+):
   """Writes a TFLite file and its report, PATH.json and PATH.txt.
 
   Args:
@@ -30,6 +32,8 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
     options: `TFLiteOptions`; None takes the defaults.
     evaluated: `SquadFile` to score the model and the file on, or None.
     source: directory of the model, whose training run the report describes.
+    proof: "short" or "full": on how many questions the file is compared with
+      the model, see `sample_examples`.
 
   Returns:
     The report, a dict of JSON values.
@@ -40,6 +44,7 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
   if not os.fspath(path).lower().endswith(".tflite"):
     raise ValueError(f"path must end with .tflite. Received: {path}")
   options = options or TFLiteOptions()
+  samples = sample_examples(proof)
   log_line("Converting the model ...")
   training = training_run(source) if source else {}
   info = options.info or ModelInfo(version=bert_span.__version__)
@@ -57,9 +62,7 @@ def export_tflite(extractor, path, options=None, evaluated=None, source=None):
       unfinished = os.path.join(folder, name)
       with open(unfinished, "wb") as file:
         file.write(content)
-      verified = verify(
-        unfinished, extractor, sample_examples(), options.quantization
-      )
+      verified = verify(unfinished, extractor, samples, options.quantization)
       scores = None
       if evaluated is not None:
         log_line(f"Scoring model and file on {evaluated.path} ...")

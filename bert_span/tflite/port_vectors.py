@@ -22,8 +22,8 @@ positions without padding.
 import itertools
 import json
 
-from bert_span.serving.export import sample_examples
 from bert_span.squad.example import SquadExample
+from bert_span.squad.sample_examples import FULL, sample_examples
 from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
@@ -71,7 +71,7 @@ def vector_examples():
     SquadExample(f"edge {i}", question, context)
     for i, (context, question) in enumerate(pairs)
   ]
-  return [*edge_cases, *sample_examples()[::2]]
+  return [*edge_cases, *sample_examples(FULL)[::2]]
 
 
 def write_port_vectors(tflite_path, examples, path):

@@ -102,11 +102,13 @@ def _compare(expected, given, quantization):
         break
   num_equal = len(expected) - len(different)
   least = _LEAST_EQUAL[quantization]
-  if num_equal < least * len(expected):
+  # Two standard errors: the share of a few questions varies.
+  margin = 2 * math.sqrt(least * (1 - least) * len(expected))
+  if num_equal < least * len(expected) - margin:
     raise ValueError(
       f"{len(different)} of {len(expected)} answers of the TFLite file differ "
       f"from those of the model; with quantization={quantization} at least "
-      f"{least:.0%} must be equal. " + "; ".join(different[:_MAX_SHOWN])
+      f"some {least:.0%} must be equal. " + "; ".join(different[:_MAX_SHOWN])
     )
   return num_equal, largest
 

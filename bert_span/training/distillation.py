@@ -20,7 +20,7 @@ import tqdm
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
-from bert_span.answers.window_logits import NO_LOGIT
+from bert_span.answers.decoding.answer_decoder import NO_LOGIT
 from bert_span.presets.encoder_source import arrays_sha256
 from bert_span.storage.atomic_file import write_tensors
 from bert_span.storage.files import make_folder, read_bytes

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from bert_span import SlidingWindows, WindowOptions
 from bert_span.answers.answer_graph import WindowSteps, device_steps
+from bert_span.answers.decoding.answer_decoder import NO_LOGIT
 from bert_span.answers.decoding.options import StepOptions
-from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.text.tokenizer import Tokens
 
 _SHAPES = {"single": (), "pair": (2,)}  # one logit a position, and two

@@ -8,7 +8,8 @@ import pytest
 from tiny_extractor import CONTEXT, QUESTION, eagerly, shared_extractor
 
 from bert_span.answers import window_logits
-from bert_span.answers.window_logits import NO_LOGIT, SavedLogits
+from bert_span.answers.decoding.answer_decoder import NO_LOGIT
+from bert_span.answers.window_logits import SavedLogits
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import write_files

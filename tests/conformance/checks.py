@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import bert_span
+from bert_span.presets.provenance import package_versions
 from bert_span.reporting.score_table import text_table
-from bert_span.serving.assets_extra import package_versions
 from bert_span.storage.files import read_json
 from bert_span.storage.log import log_line
 from tests.conformance import golden_files

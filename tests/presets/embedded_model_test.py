@@ -12,8 +12,8 @@ from bert_span.calibrate import CalibrateOptions
 from bert_span.jobs.ask import ask
 from bert_span.jobs.calibrate import calibrate
 from bert_span.presets import huggingface, load_pretrained, span_config
+from bert_span.presets.provenance import training_run
 from bert_span.serving import export as serving
-from bert_span.serving.assets_extra import training_run
 from bert_span.tflite import export as tflite
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from bert_span.answers.answer import Answer
-from bert_span.answers.window_logits import NO_LOGIT, WindowLogits
+from bert_span.answers.decoding.answer_decoder import NO_LOGIT
+from bert_span.answers.window_logits import WindowLogits
 from bert_span.reporting.question_results import QuestionResult
 from bert_span.squad.example import AnswerSpan, SquadExample
 

@@ -70,3 +70,12 @@ def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, kind):
   # A head without a bias stays without.
   without = SpanExtractor(model.backbone, head_bias=False)
   assert without.with_encoder_dtype(dtype).head.bias is None
+
+
+@pytest.mark.large
+def test_the_full_proof_asks_every_sample(tmp_path):
+  options = {"proof": "full", "with_warmup": False}
+  extractor = tiny_extractor(version_2=True)
+  assert (
+    export_saved_model(extractor, tmp_path, **options)[1].num_questions == 128
+  )

@@ -11,9 +11,9 @@ from bert_span.answers.decoding.options import StepOptions
 from bert_span.client.predict_api import rows_of_columns
 from bert_span.client.served_answer import prediction_of_row
 from bert_span.serving import fresh_process, verification
-from bert_span.serving.export import sample_examples
 from bert_span.serving.signatures import ServedModel, write_saved_model
 from bert_span.squad.example import SquadExample
+from bert_span.squad.sample_examples import FULL, sample_examples
 
 
 @functools.cache
@@ -35,7 +35,7 @@ def exported_model(kind):
 
 def few_samples():
   """Ten of the questions on which exports are compared."""
-  examples = sample_examples()
+  examples = sample_examples(FULL)
   return [*examples[:4], *examples[-6:]]
 
 

@@ -16,7 +16,7 @@ import venv
 from bert_span import SpanExtractor
 from bert_span.data.window_batches import example_batches
 from bert_span.serving import verification
-from bert_span.serving.export import sample_examples
+from bert_span.squad.sample_examples import FULL, sample_examples
 
 # Of tensorflow and of tensorflow-text.
 _VERSIONS = {"2.16.2": "2.16.1", "2.17.1": "2.17.0", "2.19.1": "2.19.0"}
@@ -27,7 +27,7 @@ def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument("--environments", type=pathlib.Path, required=True)
   environments = parser.parse_args().environments
-  examples, status = sample_examples(), 0
+  examples, status = sample_examples(FULL), 0
   with tempfile.TemporaryDirectory() as folder:
     extractor = SpanExtractor.from_preset("minilm_squad")
     saved_model = extractor.export(pathlib.Path(folder) / "minilm_squad")

@@ -66,11 +66,11 @@ def main(argv):
 def _examples(preprocessor):
   """Questions on ASCII passages of one window, neither empty nor cut."""
   from bert_span.data.window_batches import example_arrays
-  from bert_span.serving.export import sample_examples
+  from bert_span.squad.sample_examples import FULL, sample_examples
 
   chosen = [
     example
-    for example in sample_examples()
+    for example in sample_examples(FULL)
     if (example.context + example.question).isascii()
     and example.context.strip()
     and example.question

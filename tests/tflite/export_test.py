@@ -66,3 +66,12 @@ def test_a_drop_of_f1_beyond_the_limit_is_refused():
     tflite_export.check_f1_drop(scores, 1.0)
   with pytest.raises(ValueError, match="nan points"):
     tflite_export.check_f1_drop({**scores, "f1_drop": float("nan")}, 1.0)
+
+
+@pytest.mark.large
+def test_the_full_proof_asks_every_sample(tmp_path):
+  path, options = str(tmp_path / "qa.tflite"), TFLiteOptions("dynamic")
+  report = tflite_export.export_tflite(
+    tiny_extractor(), path, options, proof="full"
+  )
+  assert report["verification"]["num_questions"] == 128

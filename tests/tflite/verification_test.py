@@ -6,9 +6,14 @@ import tensorflow as tf
 from exported_tflite import exported_tflite, with_nan_weights
 from tiny_extractor import CONTEXT, QUESTION
 
+from bert_span.answers.answer import Answer, Prediction
 from bert_span.squad.example import SquadExample
 from bert_span.tflite import file as tflite_file
-from bert_span.tflite.verification import peak_arena_bytes, verify
+from bert_span.tflite.verification import (
+  _compare,
+  peak_arena_bytes,
+  verify,
+)
 
 pytestmark = pytest.mark.large
 
@@ -57,3 +62,18 @@ def test_ops_beyond_the_builtin_ones_are_refused():
     tflite_file.check_ops({"ADD": 3, "CUSTOM:FlexErf": 1})
   with pytest.raises(ValueError, match="VAR_HANDLE"):
     tflite_file.check_ops({"VAR_HANDLE": 1})
+
+
+def test_few_questions_may_differ_by_two_standard_errors_more():
+  def predictions(num_changed):
+    starts = [1] * num_changed + [0] * (10 - num_changed)
+    answers = [Answer("mill", start, 9, 1.0, 0.5, 0.0) for start in starts]
+    return [Prediction("q", a, n_best=(a,), spans=(a,)) for a in answers]
+
+  # 0.6 * 10 - 2 * sqrt(10 * 0.6 * 0.4) = 2.9 must be equal.
+  right = predictions(0)
+  assert _compare(right, predictions(7), "dynamic")[0] == 3
+  with pytest.raises(ValueError, match="8 of 10"):
+    _compare(right, predictions(8), "dynamic")
+  with pytest.raises(ValueError, match="1 of 10"):
+    _compare(right, predictions(1), "none")

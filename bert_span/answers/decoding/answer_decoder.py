@@ -10,6 +10,20 @@ import dataclasses
 import keras
 import tensorflow as tf
 
+# The logit of a position that the encoder was not run on: far below any other
+# and finite, as the decoders demand.
+NO_LOGIT = -1e9
+_ROWS = [None, None]  # [windows, seq_length]
+# The columns of windows that `AnswerDecoder.read` takes.
+WINDOW_SPECS = {
+  "example_index": tf.TensorSpec([None], tf.int32),
+  "context_start": tf.TensorSpec([None], tf.int32),
+  "first_context_position": tf.TensorSpec([None], tf.int32),
+  "input_mask": tf.TensorSpec(_ROWS, tf.int32),
+  "token_char_starts": tf.TensorSpec(_ROWS, tf.int32),
+  "token_char_ends": tf.TensorSpec(_ROWS, tf.int32),
+  "is_max_context": tf.TensorSpec(_ROWS, tf.bool),
+}
 # null_odds of a question without any possible span: no threshold gives it an
 # answer. Finite, so that it sorts and fits JSON, and far above any difference
 # of logits. As run_squad's "large and positive" score_null.
