@@ -44,7 +44,7 @@ def run_program(name, *arguments):
 def run_here(name, *arguments, stdin=""):
   """`run_program` in this process; its messages begin with the whole name."""
   if hasattr(_run_function(name), "options_type"):
-    forget_flags("bert_span", "benchmarks", "export", "tests")
+    forget_flags("bert_span", "benchmarks", "export", "tests", "programs")
   else:
     define_flags(name)
   command = [name, *map(str, arguments)]
@@ -100,14 +100,14 @@ def define_flags(name):
   """Defines the flags of a program's module anew; returns their names."""
   run = _run_function(name)
   if options_type := getattr(run, "options_type", None):
-    forget_flags("bert_span", "benchmarks", "export", "tests")
+    forget_flags("bert_span", "benchmarks", "export", "tests", "programs")
     with mock.patch.object(sys, "argv", [name]):
       _defined[:] = cli_flags.define_flags(options_type)
     return sorted(_defined)
   for module in list(sys.modules):
     if module == name or f"{module}.".startswith("bert_span.cli."):
       _earlier_modules.append(sys.modules.pop(module))
-  forget_flags("bert_span", "benchmarks", "export", "tests")
+  forget_flags("bert_span", "benchmarks", "export", "tests", "programs")
   others = set(flags.FLAGS)
   importlib.import_module(name)
   return sorted(set(flags.FLAGS) - others)
@@ -115,7 +115,7 @@ def define_flags(name):
 
 def _run_function(name):
   """The function that runs a program's module; None of a benchmark."""
-  forget_flags("bert_span", "benchmarks", "export", "tests")
+  forget_flags("bert_span", "benchmarks", "export", "tests", "programs")
   return getattr(importlib.import_module(name), "run", None)
 
 
