@@ -7,6 +7,7 @@ which it is defined.
 """
 
 import importlib
+import inspect
 import pathlib
 import sys
 
@@ -24,10 +25,10 @@ from bert_span.options.fields import (  # noqa: E402
 
 _HEAD = """# Flags
 
-Every flag of every program, written by `docs/write_flags.py` from the fields of the
-option dataclasses. A job takes the same options as arguments of its dataclass: a flag's
-name is that of the field, or stands in parentheses. `--flagfile=FILE` reads flags from
-a file; later flags override earlier ones.
+Every flag of every program, written by `docs/write_flags.py` from the fields
+of the option dataclasses. A job takes the same options as arguments of its
+dataclass: a flag's name is that of the field, or stands in parentheses.
+`--flagfile=FILE` reads flags from a file; flags after it override it.
 """
 _TABLE = "| flag | default | |\n|---|---|---|\n"
 
@@ -77,7 +78,7 @@ def _groups(options_type):
       owner = next(
         kind
         for kind in options_type.__mro__
-        if field.name in kind.__dict__.get("__annotations__", {})
+        if field.name in inspect.get_annotations(kind)
       )
       groups.setdefault(owner, []).append(field)
   return groups
