@@ -293,7 +293,7 @@ def _explanation(error, options=None):
     text = error.message.split("\n")[0]
   paths = [(f"--{name}", path) for name, path in _given_paths()]
   if options is not None:
-    paths = options.named_files()
+    paths = getattr(options, "named_files", list)()
   for name, path in paths:
     if path and (text.startswith(path) or f"'{path}'" in text):
       is_missing = "NotFound" in type(error).__name__
