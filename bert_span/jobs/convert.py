@@ -2,15 +2,19 @@
 
 import os
 import sys
+import typing
 
 import numpy as np
 
-from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.extractors.loading import load_extractor
 from bert_span.modeling.architectures import architecture_of
 from bert_span.presets import huggingface
 from bert_span.presets.span_config import MODEL_CARD, find_model_file
 from bert_span.storage.atomic_file import write_bytes
 from bert_span.storage.files import gfile, read_bytes
+
+if typing.TYPE_CHECKING:
+  from bert_span.convert import ConvertOptions
 
 _STRINGS = {
   "question": ["Which river?"],
@@ -19,13 +23,14 @@ _STRINGS = {
 _TOLERANCE = 1e-3
 
 
-def convert(model, output_dir, to="bert_span", **options):
+def convert(options: "ConvertOptions"):
   """Writes a trained model as another directory, and prints what was found."""
+  model, output_dir, to = options.model, options.output_dir, options.to
   if to == "huggingface" and os.path.lexists(output_dir):
     raise ValueError(
-      f"--output_dir={output_dir} exists. Give a new directory, or remove it."
+      f"output_dir={output_dir} exists. Give a new directory, or remove it."
     )
-  extractor = SpanExtractor.from_preset(model, **options)
+  extractor = load_extractor(options)
   extractor.check_trained()
   expected = _logits(extractor)
   tokenizer = extractor.preprocessor.tokenizer
@@ -42,11 +47,9 @@ def convert(model, output_dir, to="bert_span", **options):
   path = os.path.join(output_dir, MODEL_CARD)
   if card and not gfile().exists(path):
     write_bytes(path, read_bytes(card))
-  options = {
-    "window_options": extractor.window_options,
-    "decoder_options": extractor.decoder_options,
-  }
-  written = type(extractor).from_preset(output_dir, **options)
+  written = type(extractor).from_preset(
+    output_dir, extractor.window_options, extractor.decoder_options
+  )
   difference = np.max(np.abs(_logits(written) - expected))
   if not difference <= _TOLERANCE:
     raise ValueError(

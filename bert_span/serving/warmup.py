@@ -22,7 +22,7 @@ def check_warmup(is_wanted):
   need = "need tensorflow-serving-api: `pip install 'bert_span[serving]'`"
   if is_wanted:
     raise ValueError(
-      f"--warmup: the requests {need}, or leave them out with --nowarmup."
+      f"with_warmup: the requests {need}, or give with_warmup=False."
     )
   log_line(f"Without warm-up requests, which {need}.")
   return False

@@ -4,6 +4,8 @@ import dataclasses
 
 from bert_span.options.fields import REQUIRED, CheckedOptions, option
 
+SHORT, FULL = PROOFS = ("short", "full")
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class QuestionsOptions(CheckedOptions):
@@ -13,4 +15,16 @@ class QuestionsOptions(CheckedOptions):
     REQUIRED,
     "SQuAD file (JSON, Parquet) of the questions to answer or to score.",
     is_input=True,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ProofOptions(CheckedOptions):
+  """How thoroughly what was exported is compared with its model."""
+
+  proof: str = option(
+    SHORT,
+    "How many sample questions the result is compared with the model on: some "
+    "20 windows, or some 220.",
+    choices=PROOFS,
   )

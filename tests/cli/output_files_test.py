@@ -15,6 +15,9 @@ _ENCODER = "--bert_config_file=c --vocab_file=v"
 _DECODE = "decode --vocab_file=v --output_dir=."
 _CREATE = "create_pretraining_data --vocab_file=v --input_file=X"
 _RECORDS = "beam_create_records pretraining --vocab_file=v --output_dir=."
+_EVALUATE = "evaluate --predictions_file=q"
+_REPORT = "report --nbest_file=n"
+_TFLITE = "export_tflite --model=m --output=m.tflite"
 _SCORE = "run_squad --do_eval --output_dir=."
 
 
@@ -40,9 +43,10 @@ _SCORE = "run_squad --do_eval --output_dir=."
     (f"{_PRETRAIN} --preset=X", "huggingface"),
     (f"{_DECODE} --predict_file=X --logits_file=a", "predictions.json"),
     (f"{_DECODE} --predict_file=a --logits_file=a,X", "null_odds.json"),
-    ("evaluate --predict_file=X --output_file=X", "squad.json"),
-    ("report --predict_file=X", "report.html"),  # Even by default.
-    ("lint_squad X --output_file=X", "squad.json"),
+    (f"{_EVALUATE} --predict_file=X --output_file=X", "squad.json"),
+    # Even by default.
+    (f"{_REPORT} --predict_file=X", "report.html"),
+    ("lint_squad X --fix --output_file=X", "squad.json"),
     ("convert --model=X --output_dir=X", "model"),
     ("calibrate --model=x --predict_file=X --output_dir=.", "calibration.json"),
     (
@@ -57,17 +61,17 @@ _SCORE = "run_squad --do_eval --output_dir=."
       f"{_CREATE} --output_file=a.tfrecord",
       "a.tfrecord.json",
     ),
-    ("beam_predict --input=X --output_dir=.", "job.json"),
+    ("beam_predict --model=m --input=X --output_dir=.", "job.json"),
     (
-      "beam_predict --input=*-00002.jsonl --output_dir=.",
+      "beam_predict --model=m --input=*-00002.jsonl --output_dir=.",
       "dead_letters-00000-of-00002.jsonl",
     ),
     (
       f"{_RECORDS} --input_file=X",
       "masked-00000-of-00002.tfrecord",
     ),
-    ("export_tflite --evaluate_file=X --output=m.tflite", "m.tflite.json"),
-    ("export_tflite --model=m --evaluate_file=X --test_vectors=X", "dev.json"),
+    (f"{_TFLITE} --evaluate_file=X", "m.tflite.json"),
+    (f"{_TFLITE} --evaluate_file=X --test_vectors=X", "dev.json"),
   ],
 )
 @pytest.mark.parametrize("lead", ["path", "symlink", "hardlink", "scheme"])
@@ -109,13 +113,19 @@ def test_an_input_is_no_output(
       "model.ckpt-7",
     ),
     (f"{_DECODE} --predict_file=a --logits_file=X", "logits.npz"),
-    ("beam_predict --model=X --output_dir=.", "model"),
-    ("evaluate --predictions_file=X --output_file=x", "predictions.json"),
+    ("beam_predict --model=X --input=i --output_dir=.", "model"),
+    (
+      f"{_EVALUATE} --predict_file=p --na_prob_file=X --output_file=x",
+      "null_odds.json",
+    ),
     # A version is written into it.
     ("export_saved_model --model=X --output=X", "model/"),
     (f"{_TRAIN} --train_file=X", "train.json"),
     (f"{_TRAIN} --train_file=X", "old/run.flags"),
-    ("report --predict_file=X --question_id=\0\ud800", "squad.json"),
+    (
+      "report --nbest_file=n --predict_file=X --question_id=\0\ud800",
+      "squad.json",
+    ),
   ],
 )
 def test_an_input_beside_outputs_is_none(
