@@ -7,7 +7,6 @@ import dataclasses
 import json
 import typing
 
-from bert_span.options.fields import options_from_json
 from bert_span.reporting import lint_report
 from bert_span.reporting.linter import lint_squad_file, repair_squad_file
 from bert_span.squad.findings import ERROR, WARNING
@@ -54,20 +53,17 @@ def lint_squad(options: "LintSquadOptions"):
 def _check_windows(linted, options):
   """Findings, figures and settings of the checks that need a vocabulary."""
   # Load TensorFlow: seconds, which a check without a vocabulary does not need.
-  from bert_span.extractors.extractor import extractor_class
   from bert_span.extractors.loading import saved_config
   from bert_span.modeling.encoder import check_sequence_length
   from bert_span.presets.load_pretrained import load_pretrained
   from bert_span.reporting.window_lint import lint_windows
   from bert_span.text.vocabulary import load_vocabulary
 
-  config, path = saved_config(options.preset)
+  config = saved_config(options.preset)
   saved_windows, longest = config.get("window", {}), options.max_answer_length
   windows = WindowOptions(**{**saved_windows, **options.given(WindowOptions)})
   if config and not options.is_given("max_answer_length"):
-    kind = extractor_class(config["head"], path).decoder_class.options_type
-    saved = options_from_json(kind, config["decoder"], f"{path}, decoder")
-    longest = getattr(saved, "max_answer_length", longest)
+    longest = config["decoder"].get("max_answer_length", longest)
   if options.preset:
     loaded = load_pretrained(options.preset)
     vocabulary = loaded.vocabulary()

@@ -4,7 +4,7 @@
   class DecoderOptions(CheckedOptions):
     n_best_size: int = option(20, "Answers in an n-best list.", minimum=1)
 
-cli/option_flags.py makes the flag --n_best_size of this field, docs/flags.md
+cli/flags.py makes the flag --n_best_size of this field, docs/flags.md
 describes it, and a caller in Python is held to the same rules. Where a message
 names an option by a plain word it is in backquotes: `model`.
 """
