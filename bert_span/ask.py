@@ -13,95 +13,71 @@ or read from a pipe, one a line; the model is loaded once. Without --context and
 --context_file a pipe holds the passage.
 """
 
+import dataclasses
 import sys
 
-from absl import flags
-
-from bert_span.cli import model_flags, program, questions
-from bert_span.cli.option_flags import define_flags, read_flags
-from bert_span.options.fields import INT32_MAX
+from bert_span.cli.program import program
+from bert_span.extractors.options import ModelOptions, PrecisionOptions
+from bert_span.options.extras import check_extra
+from bert_span.options.fields import changed, option
 from bert_span.search.options import SearchOptions
+from bert_span.storage.options import FileOptions
 
-_MODEL = model_flags.define_model_flag(", or a .tflite file of export_tflite")
-_QUESTION = flags.DEFINE_multi_string(
-  "question", None, "Question to answer; repeat the flag to ask several."
-)
-_CONTEXT = flags.DEFINE_string("context", None, "Text of the passage.")
-_CONTEXT_FILE = flags.DEFINE_string(
-  "context_file",
-  None,
-  "UTF-8 file with the passage, instead of --context; - is stdin.",
-)
-_N_BEST = flags.DEFINE_integer(
-  "n_best",
-  3,
-  "Number of answers to print, at most --n_best_size; a model with a bio head "
-  "prints every span of its answer.",
-  lower_bound=1,
-  upper_bound=INT32_MAX,
-)
-_JSON = flags.DEFINE_bool(
-  "json", False, "Whether to print one JSON object a line for each question."
-)
-define_flags(SearchOptions)
-_DTYPE = model_flags.define_dtype_flag()
-model_flags.define_extractor_flags()
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AskOptions(ModelOptions, PrecisionOptions, SearchOptions, FileOptions):
+  """What `bert_span.jobs.ask.ask` does."""
+
+  model: str = changed(
+    ModelOptions,
+    "model",
+    help="Model directory that run_squad or save_to_preset wrote; "
+    "minilm_squad, the model that comes with the package; a Hugging Face "
+    "directory with a question-answering head; or a .tflite file of "
+    "export_tflite.",
+  )
+  question: tuple[str, ...] = option(
+    (),
+    "Question to answer; repeat the flag to ask several.",
+    repeated=True,
+  )
+  context: str | None = option(
+    None,
+    "Text of the passage.",
+    conflicts=("context_file", "context_glob"),
+  )
+  context_file: str | None = option(
+    None,
+    "UTF-8 file with the passage, instead of `context`; - is stdin.",
+    is_input=True,
+    conflicts=("context_glob",),
+  )
+  n_best: int = option(
+    3,
+    "Number of answers to print, at most n_best_size; a model with a bio head "
+    "prints every span of its answer.",
+    minimum=1,
+  )
+  json: bool = option(
+    False,
+    "Whether to print one JSON object a line for each question.",
+  )
+
+  def __post_init__(self):
+    super().__post_init__()
+    if self.context_glob is not None:
+      check_extra("search", "bm25s", "lxml")
+    elif self.context is None and self.context_file in (None, "-"):
+      if not self.context_file and sys.stdin.isatty():
+        raise ValueError(
+          "Give `context` or `context_file`, or pipe a passage in."
+        )
+      if not self.question:
+        raise ValueError("`question` is required: a pipe holds the passage.")
 
 
 # Nothing but answers is printed at a terminal.
-@program.entry_point(log_level="3")
-def run(argv):
-  program.require(_MODEL)
-  questions.check_questions(_QUESTION)
-  search = read_flags(SearchOptions)
-  is_search = search.context_glob is not None
-  sources = (_CONTEXT.value, _CONTEXT_FILE.value, search.context_glob)
-  if sources.count(None) < 2:
-    raise ValueError("Give --context, --context_file or --context_glob.")
-  if is_search:
-    program.check_extra("search", "bm25s", "lxml")
-  else:
-    _check_pipe()
-    context = questions.read_passage(
-      _CONTEXT.value, _CONTEXT_FILE.value, search.max_document_bytes
-    )
-  options = model_flags.extractor_options(_MODEL.value)
-  model_flags.check_n_best(_N_BEST, options["decoder_options"])
-  from bert_span.jobs import ask
-
-  if ask.is_tflite(_MODEL.value):
-    program.forbid([_DTYPE], "is fixed in a .tflite file")
-    if is_search:
-      raise ValueError(
-        "--context_glob needs a model directory: a .tflite file answers "
-        "questions about one passage, --context_file."
-      )
-  else:
-    options["dtype"] = _DTYPE.value
-  several = len(_QUESTION.value or ()) != 1
-  is_typed = not _QUESTION.value and sys.stdin.isatty()
-  asked = _QUESTION.value or questions.enter_questions()
-  layout = ask.AnswerLayout(
-    _N_BEST.value,
-    _JSON.value,
-    blank_lines=several,
-    show_questions=several and not is_typed,
-  )
-  if is_search:
-    ask.ask_folder(_MODEL.value, search, asked, layout, **options)
-  else:
-    ask.ask(_MODEL.value, context, asked, layout, **options)
-
-
-def _check_pipe():
-  """Checks that standard input has the passage where no flag has it."""
-  if _CONTEXT.value is not None or _CONTEXT_FILE.value not in (None, "-"):
-    return
-  if not _CONTEXT_FILE.value and sys.stdin.isatty():
-    raise ValueError("Give --context or --context_file, or pipe a passage in.")
-  if not _QUESTION.value:
-    raise ValueError("--question is required: a pipe holds the passage.")
-
+run = program(AskOptions, "bert_span.jobs.ask:ask", log_level="3")
 
 if __name__ == "__main__":
   run()

@@ -11,33 +11,38 @@ command line. A run that was stopped continues with the same command and skips
 shards that exist.
 """
 
-from bert_span.cli import model_flags, pretraining_flags, program
+import dataclasses
 
-_OUTPUT_DIR, _NUM_SHARDS = model_flags.define_shared_flags(
-  "output_dir", "num_shards"
-)
-_, _DUPE_FACTOR = pretraining_flags.define_masked_text_flags("dupe_factor")
+from bert_span.beam.options import BeamOptions, ShardsOptions
+from bert_span.cli.program import program
+from bert_span.options.fields import REQUIRED, WORD, changed, option
+from bert_span.pretraining.options import CopiesOptions, MaskedTextOptions
+from bert_span.storage.options import FileOptions, OutputFolder
 
 
-@program.entry_point(foreign_flags=True)
-def run(argv):
-  name, *words = argv
-  if words[:1] != ["pretraining"]:
-    raise ValueError("The first word must be pretraining.")
-  program.require(_OUTPUT_DIR)
-  text = pretraining_flags.masked_text()
-  options = program.beam_options([name, *words[1:]])
-  program.import_tensorflow()
-  from bert_span.jobs import beam_create_records
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BeamCreateRecordsOptions(
+  MaskedTextOptions, CopiesOptions, ShardsOptions, BeamOptions, FileOptions
+):
+  """The options of `bert_span.jobs.beam_create_records.beam_create_records`."""
 
-  beam_create_records.write_shards(
-    options,
-    output_dir=_OUTPUT_DIR.value,
-    num_shards=_NUM_SHARDS.value,
-    dupe_factor=_DUPE_FACTOR.value,
-    **text,
+  records: str = option(
+    REQUIRED,
+    "What the records are for, the first word of the command line.",
+    choices=("pretraining",),
+    flag=WORD,
+  )
+  output_dir: str = changed(
+    OutputFolder,
+    "output_dir",
+    writes={None: ("job.json", r"masked-\d{5}-of-\d{5}\.tfrecord(\.json)?")},
   )
 
+
+run = program(
+  BeamCreateRecordsOptions,
+  "bert_span.jobs.beam_create_records:beam_create_records",
+)
 
 if __name__ == "__main__":
   run()

@@ -13,57 +13,88 @@ was not answered and the reason. The same command resumes a run that was
 stopped; it skips the shards with answers.
 """
 
-from absl import flags
+import dataclasses
 
-from bert_span.cli import model_flags, program, questions
-from bert_span.cli.option_flags import define_flags, read_flags
-from bert_span.jobs.options import AnswerFilesOptions
-
-_MODEL = model_flags.define_model_flag(
-  ", or a version that export_saved_model wrote; every worker must see the path"
+from bert_span.beam.options import BeamOptions
+from bert_span.cli.program import program
+from bert_span.extractors.options import (
+  BatchOptions,
+  LengthOptions,
+  ModelOptions,
+  PrecisionOptions,
 )
-_QUESTION = flags.DEFINE_multi_string(
-  "question",
-  None,
-  "Question that every passage of --input is asked; may be repeated, and the "
-  "ids of the answers are then the record's with #0, #1, .. appended.",
-)
-_FILES = define_flags(AnswerFilesOptions)
-_OUTPUT_DIR, _BATCH_SIZE, _FIXED_LENGTH = model_flags.define_shared_flags(
-  "output_dir", "predict_batch_size", "fixed_length"
-)
-_DTYPE = model_flags.define_dtype_flag()
-_ANSWERS = model_flags.define_extractor_flags()
+from bert_span.options.fields import REQUIRED, changed, option
+from bert_span.storage.options import FileOptions, OutputFolder
+
+_SHARD = r"-\d{5}-of-\d{5}"
 
 
-@program.entry_point(foreign_flags=True)
-def run(argv):
-  program.require(_MODEL, _FILES.patterns, _OUTPUT_DIR)
-  questions.check_questions(_QUESTION)
-  pipeline_options = program.beam_options(argv)
-  options = model_flags.extractor_options(_MODEL.value)
-  from bert_span.jobs import beam_predict
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BeamPredictOptions(
+  ModelOptions,
+  PrecisionOptions,
+  LengthOptions,
+  BatchOptions,
+  BeamOptions,
+  FileOptions,
+):
+  """The options of `bert_span.jobs.beam_predict.beam_predict`."""
 
-  if beam_predict.is_exported(_MODEL.value):
-    program.forbid(
-      [*_ANSWERS, _DTYPE, _BATCH_SIZE, _FIXED_LENGTH],
-      "is fixed in an exported model; give the model directory instead",
-    )
-    options = {}
-  else:
-    model_flags.check_n_best(_FILES.n_best, options["decoder_options"])
-    options["batch_size"] = _BATCH_SIZE.value
-    options["fixed_length"] = _FIXED_LENGTH.value
-    options["dtype"] = _DTYPE.value
-  beam_predict.answer_files(
-    pipeline_options,
-    read_flags(AnswerFilesOptions),
-    _MODEL.value,
-    output_dir=_OUTPUT_DIR.value,
-    questions=tuple(_QUESTION.value or ()),
-    **options,
+  model: str = changed(
+    ModelOptions,
+    "model",
+    help="Model directory that run_squad or save_to_preset wrote; "
+    "minilm_squad, the model that comes with the package; a Hugging Face "
+    "directory with a question-answering head; or a version that "
+    "export_saved_model wrote. Every worker must see the path.",
+  )
+  patterns: str = option(
+    REQUIRED,
+    "Files of questions, as paths and globs separated by commas.",
+    is_input=True,
+    flag="input",
+  )
+  question: tuple[str, ...] = option(
+    (),
+    "Question that every passage of --input is asked; may be repeated, and the "
+    "ids of the answers are then the record's with #0, #1, .. appended.",
+    repeated=True,
+  )
+  output_dir: str = changed(
+    OutputFolder,
+    "output_dir",
+    writes={
+      None: ("job.json", rf"(answers|dead_letters){_SHARD}\.(jsonl|parquet)")
+    },
+  )
+  input_format: str | None = option(
+    None,
+    "Format of --input, jsonl or parquet; by default the ending of each file "
+    "decides: .jsonl, .ndjson, .parquet.",
+  )
+  output_format: str = option(
+    "jsonl", "Format of the answers.", choices=("jsonl", "parquet")
+  )
+  num_shards: int = option(
+    16,
+    "Number of answer files. A worker answers one shard at a time and holds "
+    "its passages in memory; a restart begins with a shard.",
+    minimum=1,
+    maximum=99_999,
+  )
+  n_best: int = option(
+    1,
+    "Number of entries of each question's n-best list; 1 leaves the list out.",
+    minimum=1,
+  )
+  strict: bool = option(
+    False,
+    "Whether to end with status 1 if a single record is in the dead letters, "
+    "and not only if no question was answered.",
   )
 
+
+run = program(BeamPredictOptions, "bert_span.jobs.beam_predict:beam_predict")
 
 if __name__ == "__main__":
   run()

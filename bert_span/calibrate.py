@@ -8,32 +8,72 @@ into the model's task.json, where programs and extractors read them.
 Use questions on which the model was neither trained nor selected.
 """
 
-from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import define_flags, read_flags
-from bert_span.jobs.options import CalibrationOptions
+import dataclasses
+import os
 
-_OPTIONS = define_flags(CalibrationOptions)
-_PREDICT_FILE, _BATCH_SIZE = model_flags.define_shared_flags(
-  "predict_file", "predict_batch_size"
-)
-_VERIFY = model_flags.define_verify_flag()
+from bert_span.cli.program import program
+from bert_span.extractors.options import BatchOptions, ModelOptions
+from bert_span.options.extras import check_extra
+from bert_span.options.fields import REQUIRED, changed, option
+from bert_span.squad.options import QuestionsOptions
+from bert_span.storage.options import FileOptions
 
 
-@program.entry_point
-def run(argv):
-  program.require(_OPTIONS.model, _PREDICT_FILE)
-  if _OPTIONS.plots.value:
-    program.check_extra("report", "matplotlib", otherwise=", or give --noplots")
-  program.import_tensorflow()
-  from bert_span.jobs import calibrate
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CalibrateOptions(QuestionsOptions, BatchOptions, FileOptions):
+  """What `bert_span.jobs.calibrate.calibrate` does."""
 
-  calibrate.calibrate(
-    read_flags(CalibrationOptions),
-    predict_file=_PREDICT_FILE.value,
-    predict_batch_size=_BATCH_SIZE.value,
-    verify=_VERIFY.value,
+  model: str = option(
+    REQUIRED,
+    "Model directory that run_squad or save_to_preset wrote, with a span head.",
+    is_input=True,
+  )
+  verify: bool = changed(ModelOptions, "verify")
+  evaluate_file: str | None = option(
+    None,
+    "SQuAD file with other questions, on which the fit is evaluated.",
+    is_input=True,
+  )
+  version_2_with_negative: bool | None = option(
+    None, "Whether questions may be unanswerable; by default as in the model."
+  )
+  target_precision: float | None = option(
+    None,
+    "Share of the given answers that must be exact matches, from 0 to 1; by "
+    "default the null threshold is the one with the best F1.",
+    minimum=0.0,
+    maximum=1.0,
+    conflicts=("target_answered",),
+  )
+  target_answered: float | None = option(
+    None,
+    "Share of the answerable questions that must get an answer, from 0 to 1; "
+    "instead of target_precision.",
+    minimum=0.0,
+    maximum=1.0,
+  )
+  output_dir: str | None = option(
+    None,
+    "Folder for calibration.json and the plots; by default the folder "
+    "calibration in the model directory.",
+    is_output=True,
+    writes={None: ("calibration.json", "reliability.png", "risk_coverage.png")},
+  )
+  plots: bool = option(
+    True,
+    "Whether to draw reliability.png and risk_coverage.png; needs matplotlib.",
   )
 
+  def __post_init__(self):
+    if not self.output_dir and self.model:
+      folder = os.path.join(self.model, "calibration")
+      object.__setattr__(self, "output_dir", folder)
+    super().__post_init__()
+    if self.plots:
+      check_extra("report", "matplotlib", otherwise=", or give `plots`=False")
+
+
+run = program(CalibrateOptions, "bert_span.jobs.calibrate:calibrate")
 
 if __name__ == "__main__":
   run()

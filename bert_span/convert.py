@@ -8,32 +8,30 @@ the architectures. A model directory of this package keeps the flags of windows
 and answers, such as --version_2_with_negative, for all programs.
 """
 
-from absl import flags
+import dataclasses
 
-from bert_span.cli import model_flags, program
-
-_MODEL = model_flags.define_model_flag()
-_OUTPUT_DIR = flags.DEFINE_string(
-  "output_dir", None, "Directory of the converted model."
-)
-_TO = flags.DEFINE_enum(
-  "to",
-  "bert_span",
-  ["bert_span", "huggingface"],
-  "Format to write: a model directory of this package, or a directory of "
-  "Hugging Face's transformers.",
-)
-model_flags.define_extractor_flags()
+from bert_span.cli.program import program
+from bert_span.extractors.options import ModelOptions
+from bert_span.options.fields import changed, option
+from bert_span.storage.options import FileOptions, OutputFolder
 
 
-@program.entry_point
-def run(argv):
-  program.require(_MODEL, _OUTPUT_DIR)
-  options = model_flags.extractor_options(_MODEL.value)
-  from bert_span.jobs import convert
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ConvertOptions(ModelOptions, FileOptions):
+  """The options of `bert_span.jobs.convert.convert`."""
 
-  convert.convert(_MODEL.value, _OUTPUT_DIR.value, _TO.value, **options)
+  output_dir: str = changed(
+    OutputFolder, "output_dir", help="Directory of the converted model."
+  )
+  to: str = option(
+    "bert_span",
+    "Format to write: a model directory of this package, or a directory of "
+    "Hugging Face's transformers.",
+    choices=("bert_span", "huggingface"),
+  )
 
+
+run = program(ConvertOptions, "bert_span.jobs.convert:convert")
 
 if __name__ == "__main__":
   run()

@@ -11,51 +11,55 @@ by which run_pretraining notices a file that was cut off; copy both. On a CPU or
 GPU bert_span.run_pretraining reads text itself and needs no records.
 """
 
-from absl import flags
+import dataclasses
 
-from bert_span.cli import pretraining_flags, program
+from bert_span.cli.program import program
+from bert_span.options.fields import REQUIRED, option
+from bert_span.pretraining.options import CopiesOptions, MaskedTextOptions
+from bert_span.storage.options import FileOptions
 
-_OUTPUT_FILES = flags.DEFINE_list(
-  "output_file",
-  [],
-  "Record files to write, separated by commas, named *.tfrecord or "
-  "*.tfrecord.gz; the sequences are dealt to them in turn.",
-)
-_, _DUPE_FACTOR, _NUM_WORKERS, _WORKER = (
-  pretraining_flags.define_masked_text_flags(
-    "dupe_factor", "num_workers", "worker"
-  )
-)
 # As record_files.is_record_file, which loads TensorFlow.
 _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
-@program.entry_point
-def run(argv):
-  program.require(_OUTPUT_FILES)
-  text_options = pretraining_flags.masked_text()
-  for path in _OUTPUT_FILES.value:
-    if not path.endswith(_ENDINGS):
-      raise ValueError(
-        f"--output_file={path} must end in .tfrecord or .tfrecord.gz, by which "
-        "run_pretraining knows it."
-      )
-  if _WORKER.value >= _NUM_WORKERS.value:
-    raise ValueError(
-      f"--worker={_WORKER.value} must be below "
-      f"--num_workers={_NUM_WORKERS.value}."
-    )
-  program.import_tensorflow()
-  from bert_span.jobs import create_pretraining_data
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CreatePretrainingDataOptions(
+  MaskedTextOptions, CopiesOptions, FileOptions
+):
+  """The options of `jobs.create_pretraining_data.create_pretraining_data`."""
 
-  create_pretraining_data.write_masked_text(
-    _OUTPUT_FILES.value,
-    dupe_factor=_DUPE_FACTOR.value,
-    num_workers=_NUM_WORKERS.value,
-    worker=_WORKER.value,
-    **text_options,
+  output_file: tuple[str, ...] = option(
+    REQUIRED,
+    "Record files to write, separated by commas, named *.tfrecord or "
+    "*.tfrecord.gz; the sequences are dealt to them in turn.",
+    is_output=True,
+    writes=(".json",),
+  )
+  num_workers: int = option(
+    1, "Number of processes that share the input files.", minimum=1
+  )
+  worker: int = option(
+    0, "Number of this process among --num_workers, from 0.", minimum=0
   )
 
+  def __post_init__(self):
+    super().__post_init__()
+    for path in self.output_file:
+      if not path.endswith(_ENDINGS):
+        raise ValueError(
+          f"output_file={path} must end in .tfrecord or .tfrecord.gz, by which "
+          "run_pretraining knows it."
+        )
+    if self.worker >= self.num_workers:
+      raise ValueError(
+        f"worker={self.worker} must be below num_workers={self.num_workers}."
+      )
+
+
+run = program(
+  CreatePretrainingDataOptions,
+  "bert_span.jobs.create_pretraining_data:create_pretraining_data",
+)
 
 if __name__ == "__main__":
   run()

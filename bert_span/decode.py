@@ -9,65 +9,54 @@ Several logits files, of models with the same windows, make an ensemble: the
 logits of a window are averaged. The files written are those of run_squad.
 """
 
-from absl import flags
+import dataclasses
+import os
 
-from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import read_flags
-from bert_span.text.options import WindowOptions
-
-_LOGITS_FILE = flags.DEFINE_multi_string(
-  "logits_file",
-  None,
-  "File logits.npz of run_squad --write_logits; several, separated by commas "
-  "or with the flag repeated, are averaged.",
-)
-_MODEL = flags.DEFINE_string(
-  "model",
-  None,
-  "Model directory, or minilm_squad, with the vocabulary and with the options "
-  "that are not on the command line; instead of --vocab_file.",
-)
-_PREDICT_FILE, _OUTPUT_DIR, _NO_SPAN = model_flags.define_shared_flags(
-  "predict_file", "output_dir", "no_span"
-)
-_VOCAB_FILE, _DO_LOWER_CASE = model_flags.define_vocabulary_flags()
-model_flags.define_answer_flags()
+from bert_span.answers.options import PREDICTION_FILES, PredictionOptions
+from bert_span.cli.program import program
+from bert_span.extractors.options import AnswerOptions
+from bert_span.options.fields import REQUIRED, changed, option
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.squad.options import QuestionsOptions
+from bert_span.storage.options import FileOptions, OutputFolder
 
 
-@program.entry_point
-def run(argv):
-  paths = ",".join(_LOGITS_FILE.value or []).split(",")
-  logits_files = [path.strip() for path in paths if path.strip()]
-  program.require(_PREDICT_FILE, _OUTPUT_DIR)
-  program.check(logits_files, "--logits_file is required.")
-  program.require_one(_MODEL, _VOCAB_FILE)
-  if _MODEL.value:
-    program.forbid([_DO_LOWER_CASE], "belongs to --vocab_file")
-  program.import_tensorflow()
-  saved = model_flags.saved_config(_MODEL.value)
-  if _MODEL.value and not saved:
-    raise ValueError(
-      f"--model={_MODEL.value} has no task.json. Give --vocab_file "
-      "instead, and the window flags with which the logits were saved."
-    )
-  kind = model_flags.find_extractor_class(saved)
-  model_flags.check_no_span(kind)
-  model_flags.forbid_flags_of_other_heads(kind)
-  from bert_span.jobs import decode
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DecodeOptions(
+  QuestionsOptions, AnswerOptions, PredictionOptions, FileOptions
+):
+  """What `bert_span.jobs.decode.decode` does."""
 
-  decode.decode_logits(
-    _PREDICT_FILE.value,
-    logits_files,
-    _OUTPUT_DIR.value,
-    decoder_options=model_flags.decoder_options(saved, kind),
-    extractor_class=kind,
-    model=_MODEL.value,
-    vocab_file=_VOCAB_FILE.value,
-    do_lower_case=saved.get("do_lower_case", _DO_LOWER_CASE.value),
-    window_options=read_flags(WindowOptions, saved.get("window")),
-    no_span=_NO_SPAN.value,
+  logits_file: tuple[str, ...] = option(
+    REQUIRED,
+    "File logits.npz of run_squad --write_logits; several, separated by commas "
+    "or with the flag repeated, are averaged.",
+    is_input=True,
+    repeated=True,
   )
+  output_dir: str = changed(
+    OutputFolder, "output_dir", writes={None: PREDICTION_FILES}
+  )
+  model: str | None = option(
+    None,
+    "Model directory, or minilm_squad, with the vocabulary and with the "
+    "options that are not given; instead of vocab_file.",
+    is_input=True,
+    conflicts=("vocab_file", "do_lower_case"),
+  )
+  vocab_file: str | None = changed(EncoderSource, "vocab_file")
+  do_lower_case: bool | None = changed(EncoderSource, "do_lower_case")
 
+  def __post_init__(self):
+    paths = ",".join(map(os.fspath, self.logits_file or ())).split(",")
+    paths = tuple(path.strip() for path in paths if path.strip())
+    object.__setattr__(self, "logits_file", paths)
+    super().__post_init__()
+    if not self.model and not self.vocab_file:
+      raise ValueError("Give either `model` or `vocab_file`.")
+
+
+run = program(DecodeOptions, "bert_span.jobs.decode:decode")
 
 if __name__ == "__main__":
   run()

@@ -12,67 +12,56 @@ Languages without blanks, such as Chinese, are scored with --characters. With
 Standard output gets the official scores as JSON, standard error as a table.
 """
 
-import math
+import dataclasses
 
-from absl import flags
-
-from bert_span.cli import model_flags, program
-
-_PREDICTIONS_FILE = flags.DEFINE_string(
-  "predictions_file",
-  None,
-  'JSON file with the predicted text by question id, "" for no answer.',
-)
-_NA_PROB_FILE = flags.DEFINE_string(
-  "na_prob_file",
-  None,
-  "JSON file with a no-answer score by question id, such as null_odds.json; "
-  "adds the best thresholds to SQuAD 2.0 scores.",
-)
-_NA_PROB_THRESH = flags.DEFINE_float(
-  "na_prob_thresh",
-  1.0,
-  "No-answer score in --na_prob_file above which a question is not answered.",
-)
-_MULTI_SPAN = flags.DEFINE_bool(
-  "multi_span",
-  False,
-  "Whether to score sets of spans, by exact and partial match; the "
-  "predictions are then a list of spans or one text by question id.",
-)
-_CHARACTERS = flags.DEFINE_bool(
-  "characters",
-  False,
-  "Whether each character of Chinese, Japanese, Thai, Lao, Burmese or Khmer "
-  "counts as a word, as MLQA scores Chinese; the official metrics split at "
-  "blanks.",
-)
-_OUTPUT_FILE = flags.DEFINE_string(
-  "output_file", None, "File to which the JSON object is also written."
-)
-(_PREDICT_FILE,) = model_flags.define_shared_flags("predict_file")
+from bert_span.cli.program import program
+from bert_span.options.fields import REQUIRED, option
+from bert_span.squad.options import QuestionsOptions
+from bert_span.storage.options import FileOptions
 
 
-@program.entry_point
-def run(argv):
-  program.require(_PREDICT_FILE, _PREDICTIONS_FILE)
-  if math.isnan(_NA_PROB_THRESH.value):
-    raise ValueError("--na_prob_thresh must be a number. Received: nan")
-  if _MULTI_SPAN.value:
-    unused = [_NA_PROB_FILE, _CHARACTERS]
-    program.forbid(unused, "has no use with --multi_span")
-  from bert_span.jobs import evaluate
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(QuestionsOptions, FileOptions):
+  """The options of `bert_span.jobs.evaluate.evaluate`."""
 
-  evaluate.evaluate(
-    _PREDICT_FILE.value,
-    output_file=_OUTPUT_FILE.value,
-    multi_span=_MULTI_SPAN.value,
-    predictions_file=_PREDICTIONS_FILE.value,
-    na_prob_file=_NA_PROB_FILE.value,
-    na_prob_thresh=_NA_PROB_THRESH.value,
-    characters=_CHARACTERS.value,
+  predictions_file: str = option(
+    REQUIRED,
+    'JSON file with the predicted text by question id, "" for no answer.',
+    is_input=True,
+  )
+  na_prob_file: str | None = option(
+    None,
+    "JSON file with a no-answer score by question id, such as null_odds.json; "
+    "adds the best thresholds to SQuAD 2.0 scores.",
+    is_input=True,
+    conflicts=("multi_span",),
+  )
+  na_prob_thresh: float = option(
+    1.0,
+    "No-answer score in na_prob_file above which a question is not answered.",
+  )
+  multi_span: bool = option(
+    False,
+    "Whether to score sets of spans, by exact and partial match; the "
+    "predictions are then a list of spans or one text by question id.",
+  )
+  characters: bool = option(
+    False,
+    "Whether each character of Chinese, Japanese, Thai, Lao, Burmese or Khmer "
+    "counts as a word, as MLQA scores Chinese; the official metrics split at "
+    "blanks.",
+    conflicts=("multi_span",),
+  )
+  output_file: str | None = option(
+    None, "File to which the JSON object is also written.", is_output=True
   )
 
+
+run = program(
+  EvaluateOptions,
+  "bert_span.jobs.evaluate:evaluate",
+  needs_tensorflow=lambda options: False,
+)
 
 if __name__ == "__main__":
   run()

@@ -11,33 +11,32 @@ right_boundary. For one file these are exactly the masks that training draws
 from the same seed in that epoch.
 """
 
-from absl import flags
+import dataclasses
 
-from bert_span.cli import pretraining_flags, program
-from bert_span.options.fields import INT32_MAX
-
-_EPOCH = flags.DEFINE_integer(
-  "epoch", 0, "Epoch whose masks are shown, from 0.", 0, INT32_MAX
-)
-_MAX_SEQUENCES = flags.DEFINE_integer(
-  "max_sequences", None, "Most sequences to show; default all.", 1, INT32_MAX
-)
-_OUTPUT_FILE = flags.DEFINE_string(
-  "output_file", None, "File for JSON lines; without it text is printed."
-)
-pretraining_flags.define_masked_text_flags()
+from bert_span.cli.program import program
+from bert_span.options.fields import option
+from bert_span.pretraining.options import MaskedTextOptions
+from bert_span.storage.options import FileOptions
 
 
-@program.entry_point
-def run(argv):
-  text_options = pretraining_flags.masked_text()
-  program.import_tensorflow()
-  from bert_span.jobs import inspect_masking
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class InspectMaskingOptions(MaskedTextOptions, FileOptions):
+  """The options of `bert_span.jobs.inspect_masking.inspect_masking`."""
 
-  inspect_masking.inspect_masking(
-    _EPOCH.value, _MAX_SEQUENCES.value, _OUTPUT_FILE.value, **text_options
+  epoch: int = option(0, "Epoch whose masks are shown, from 0.", minimum=0)
+  max_sequences: int | None = option(
+    None, "Most sequences to show; default all.", minimum=1
+  )
+  output_file: str | None = option(
+    None,
+    "File for JSON lines; without it text is printed.",
+    is_output=True,
   )
 
+
+run = program(
+  InspectMaskingOptions, "bert_span.jobs.inspect_masking:inspect_masking"
+)
 
 if __name__ == "__main__":
   run()

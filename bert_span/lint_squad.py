@@ -16,46 +16,72 @@ Exit status: 1 for an error or an unreadable file, with --strict also for a
 warning; else 0. With --fix, repaired findings do not count.
 """
 
-from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import define_flags, read_flags
-from bert_span.jobs.options import LintOptions
-from bert_span.reporting.lint_options import LintSettings
+import dataclasses
+import os
+
+from bert_span.answers.decoding.options import DecoderOptions
+from bert_span.cli.program import program
+from bert_span.options.fields import REQUIRED, WORD, changed, option
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.storage.options import FileOptions
 from bert_span.text.options import WindowOptions
 
-_FILES = define_flags(LintOptions)
-_LINT = define_flags(LintSettings)
-_VOCABULARY = model_flags.define_vocabulary_flags()
-define_flags(WindowOptions)
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LintSquadOptions(WindowOptions, FileOptions):
+  """The options of `bert_span.jobs.lint_squad.lint_squad`."""
+
+  file: str = option(
+    REQUIRED,
+    "SQuAD file (JSON, Parquet) to check, as in lint_squad FILE "
+    "[--preset=MODEL].",
+    is_input=True,
+    flag=WORD,
+  )
+  preset: str | None = changed(
+    EncoderSource,
+    "preset",
+    help="Model to train from or to predict with: any --preset of run_squad, "
+    "or a model directory. Gives vocabulary and window flags.",
+    conflicts=("vocab_file", "do_lower_case"),
+  )
+  vocab_file: str | None = changed(EncoderSource, "vocab_file")
+  do_lower_case: bool | None = changed(EncoderSource, "do_lower_case")
+  max_answer_length: int = changed(DecoderOptions, "max_answer_length")
+  json: bool = option(
+    False, "Whether to print one JSON object instead of text."
+  )
+  fix: bool = option(
+    False, "Whether to write a repaired copy and a log of each change."
+  )
+  output_file: str | None = option(
+    None,
+    "File of the repaired copy; by default FILE with the ending .fixed.json. "
+    "The log is beside it, with the ending .changes.jsonl.",
+    is_output=True,
+    needs=("fix",),
+  )
+  strict: bool = option(False, "Whether warnings also give the exit status 1.")
+  num_places: int = option(
+    3,
+    "Number of places that the text names for each kind of warning; it names "
+    "all places of errors and none of notes.",
+    minimum=0,
+  )
+
+  def __post_init__(self):
+    if self.fix and self.file and not self.output_file:
+      copy = f"{os.fspath(self.file).removesuffix('.json')}.fixed.json"
+      object.__setattr__(self, "output_file", copy)
+    # The relations of windows concern what a model has saved, too.
+    super(WindowOptions, self).__post_init__()
 
 
-@program.entry_point(arguments=True)
-def run(argv):
-  """Lints the file; returns the exit status."""
-  if len(argv) != 2 or not argv[1]:
-    raise ValueError(
-      "Give the one FILE to check: lint_squad FILE [--preset=MODEL]. Received: "
-      f"{' '.join(argv[1:]) or 'none'}"
-    )
-  preset, settings = _LINT.preset.value, None
-  vocab_file, lower_case = (holder.value for holder in _VOCABULARY)
-  if preset:
-    program.forbid(_VOCABULARY, "is known from --preset")
-  if not _FILES.fix.value:
-    program.forbid([_FILES.output_file], "names the repaired copy of --fix")
-  if preset or vocab_file:
-    program.import_tensorflow()
-    saved = model_flags.saved_config(preset)
-    settings = read_flags(
-      LintSettings,
-      saved.get("decoder"),
-      window_options=read_flags(WindowOptions, saved.get("window")),
-      vocab_file=vocab_file,
-      do_lower_case=saved.get("do_lower_case") if preset else lower_case,
-    )
-  from bert_span.jobs import lint_squad
-
-  return int(not lint_squad.lint(argv[1], read_flags(LintOptions), settings))
-
+run = program(
+  LintSquadOptions,
+  "bert_span.jobs.lint_squad:lint_squad",
+  needs_tensorflow=lambda options: options.preset or options.vocab_file,
+)
 
 if __name__ == "__main__":
   run()

@@ -11,35 +11,63 @@ probability of each token to start or end the answer. The page is one file that
 loads nothing. Needs the extra: pip install -e '.[report]'.
 """
 
-from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import define_flags, read_flags
-from bert_span.jobs.options import ReportOptions
+import dataclasses
+
+from bert_span.cli.program import program
+from bert_span.extractors.options import ModelOptions
+from bert_span.options.extras import check_extra
+from bert_span.options.fields import REQUIRED, changed, option
+from bert_span.squad.options import QuestionsOptions
+from bert_span.storage.options import FileOptions
 from bert_span.text.options import WindowOptions
 
-_OPTIONS = define_flags(ReportOptions)
-(_PREDICT_FILE,) = model_flags.define_shared_flags("predict_file")
-_VERIFY = model_flags.define_verify_flag()
-_WINDOWS = define_flags(WindowOptions)
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReportOptions(QuestionsOptions, WindowOptions, FileOptions):
+  """The options of `bert_span.jobs.report.report`."""
 
-@program.entry_point
-def run(argv):
-  program.require(_PREDICT_FILE, _OPTIONS.nbest_file, _OPTIONS.output_file)
-  model = _OPTIONS.model.value
-  if not model:
-    program.forbid([_OPTIONS.question_id, _VERIFY, *_WINDOWS], "needs --model")
-  program.check_extra("report", "jinja2", "matplotlib")
-  program.import_tensorflow()
-  saved = model_flags.saved_config(model)
-  from bert_span.jobs import report
-
-  report.write_report(
-    read_flags(ReportOptions),
-    predict_file=_PREDICT_FILE.value,
-    window_options=read_flags(WindowOptions, saved.get("window")),
-    verify=_VERIFY.value,
+  nbest_file: str = option(
+    REQUIRED, "File nbest_predictions.json of a span head.", is_input=True
+  )
+  predictions_file: str | None = option(
+    None,
+    "File predictions.json of the same run, whose threshold decided on no "
+    "answer; by default the first answer of each n-best list is taken.",
+    is_input=True,
+  )
+  model: str | None = option(
+    None,
+    "Model directory, or minilm_squad, that made the predictions; its windows "
+    "are counted and question_id is read by it.",
+    is_input=True,
+  )
+  verify: bool = changed(ModelOptions, "verify", needs=("model",))
+  question_id: str | None = option(
+    None,
+    "Id of a question whose tokens are shown with their start and end "
+    "probabilities; needs `model`.",
+    needs=("model",),
+  )
+  num_errors: int = option(
+    50,
+    "Number of errors to show, the worst; fewer if the page exceeds 5 MB.",
+    minimum=0,
+  )
+  output_file: str = option(
+    "report.html", "HTML file to write.", is_output=True
   )
 
+  def __post_init__(self):
+    # The relations of windows concern what the model has saved, too.
+    super(WindowOptions, self).__post_init__()
+    if not self.output_file:
+      raise ValueError("output_file must name a file. Received: ''")
+    for name in () if self.model else self.given(WindowOptions):
+      raise ValueError(f"`{name}` needs `model`.")
+    check_extra("report", "jinja2", "matplotlib")
+
+
+run = program(ReportOptions, "bert_span.jobs.report:report")
 
 if __name__ == "__main__":
   run()

@@ -9,47 +9,49 @@ page that runs a .tflite file in the browser; the server only gives out the
 files. Both are for trying out: production wants TensorFlow Serving.
 """
 
-from absl import flags
+import dataclasses
 
-from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import define_flags, read_flags
+from bert_span.cli.program import program
+from bert_span.extractors.options import ModelOptions, PrecisionOptions
+from bert_span.options.extras import check_extra
+from bert_span.options.fields import changed, option
 from bert_span.serving.options import ServerOptions
-
-_MODEL = model_flags.define_model_flag()
-_WEB = flags.DEFINE_bool(
-  "web", False, "Whether to run --tflite in the browser instead of --model."
-)
-_TFLITE = flags.DEFINE_string(
-  "tflite", None, "File of export_tflite, of a fixed length, for --web."
-)
-_LITERT = flags.DEFINE_string(
-  "litert",
-  "node_modules/@litertjs",
-  "Folder of LiteRT.js, which npm install @litertjs/core makes, for --web.",
-)
-define_flags(ServerOptions)
-_DTYPE = model_flags.define_dtype_flag()
-model_flags.define_extractor_flags()
+from bert_span.storage.options import FileOptions
 
 
-@program.entry_point(log_level="3")
-def run(argv):
-  program.require_one(_MODEL, _WEB)
-  program.check_extra("serve", "starlette", "uvicorn")
-  server = read_flags(ServerOptions)
-  if _WEB.value:
-    program.require(_TFLITE)
-  else:
-    program.forbid([_TFLITE, _LITERT], "is for --web")
-  program.import_tensorflow()
-  from bert_span.jobs import serve
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServeOptions(ModelOptions, PrecisionOptions, ServerOptions, FileOptions):
+  """The options of `bert_span.jobs.serve.serve`."""
 
-  if _WEB.value:
-    serve.serve_file(_TFLITE.value, _LITERT.value, server)
-    return
-  options = model_flags.extractor_options(_MODEL.value)
-  serve.serve_model(_MODEL.value, server, dtype=_DTYPE.value, **options)
+  model: str | None = changed(
+    ModelOptions, "model", default=None, conflicts=("web",)
+  )
+  web: bool = option(
+    False,
+    "Whether to run `tflite` in the browser instead of `model`.",
+    needs=("tflite",),
+  )
+  tflite: str | None = option(
+    None,
+    "File of export_tflite, of a fixed length, for `web`.",
+    is_input=True,
+    needs=("web",),
+  )
+  litert: str = option(
+    "node_modules/@litertjs",
+    "Folder of LiteRT.js, which npm install @litertjs/core makes, for `web`.",
+    is_input=True,
+    needs=("web",),
+  )
 
+  def __post_init__(self):
+    super().__post_init__()
+    if not self.model and not self.web:
+      raise ValueError("Give either `model` or `web`.")
+    check_extra("serve", "starlette", "uvicorn")
+
+
+run = program(ServeOptions, "bert_span.jobs.serve:serve", log_level="3")
 
 if __name__ == "__main__":
   run()

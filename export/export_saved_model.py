@@ -12,54 +12,62 @@ fixed in the SavedModel. Before the version gets its name, a fresh process loads
 it and checks that its answers are those of the model.
 """
 
-from absl import flags
+import dataclasses
 
 from bert_span.answers.decoding.options import StepOptions
-from bert_span.cli import model_flags, program
-from bert_span.cli.option_flags import define_flags, read_flags
+from bert_span.cli.program import program
+from bert_span.extractors.options import (
+  LengthOptions,
+  ModelOptions,
+  PrecisionOptions,
+)
+from bert_span.options.fields import REQUIRED, changed, option
+from bert_span.squad.options import ProofOptions
+from bert_span.storage.options import FileOptions
 
-_MODEL = model_flags.define_model_flag()
-_OUTPUT = flags.DEFINE_string(
-  "output", None, "Local folder of all versions of the served model."
-)
-_VERSION = flags.DEFINE_integer(
-  "version",
-  None,
-  "Number of the version to write; by default 1 + the highest that exists.",
-  lower_bound=1,
-  upper_bound=2**63 - 1,
-)
-_DTYPE = model_flags.define_dtype_flag()
-_WARMUP = flags.DEFINE_bool(
-  "warmup",
-  None,
-  "Whether to write requests that the server replays while it loads the "
-  "version; by default if tensorflow-serving-api, which they need, is "
-  "installed.",
-)
-define_flags(StepOptions, max_wordpieces_per_step=1024)
-(_FIXED_LENGTH,) = model_flags.define_shared_flags("fixed_length")
-model_flags.define_extractor_flags()
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExportSavedModelOptions(
+  ModelOptions,
+  PrecisionOptions,
+  LengthOptions,
+  StepOptions,
+  ProofOptions,
+  FileOptions,
+):
+  """The options of `bert_span.jobs.export_saved_model.export_saved_model`."""
+
+  output: str = option(
+    REQUIRED,
+    "Local folder of all versions of the served model.",
+    is_output=True,
+    writes={},
+  )
+  version: int | None = option(
+    None,
+    "Number of the version to write; by default 1 + the highest that exists.",
+    minimum=1,
+    maximum=2**63 - 1,
+  )
+  with_warmup: bool | None = option(
+    None,
+    "Whether to write requests that the server replays while it loads the "
+    "version; by default if tensorflow-serving-api, which they need, is "
+    "installed.",
+    flag="warmup",
+  )
+  max_wordpieces_per_step: int = changed(
+    StepOptions, "max_wordpieces_per_step", default=1024
+  )
 
 
 # The steps are printed, and no notes of TensorFlow.
-@program.entry_point(log_level="3")
-@program.exit_on_sigterm()
-def run(argv):
-  program.require(_MODEL, _OUTPUT)
-  options = model_flags.extractor_options(_MODEL.value)
-  from bert_span.jobs import export_saved_model
-
-  export_saved_model.export_model(
-    _MODEL.value,
-    _OUTPUT.value,
-    extractor_options={**options, "fixed_length": _FIXED_LENGTH.value},
-    version=_VERSION.value,
-    steps=read_flags(StepOptions),
-    dtype=_DTYPE.value,
-    with_warmup=_WARMUP.value,
-  )
-
+run = program(
+  ExportSavedModelOptions,
+  "bert_span.jobs.export_saved_model:export_saved_model",
+  log_level="3",
+  exits_on_sigterm=True,
+)
 
 if __name__ == "__main__":
   run()

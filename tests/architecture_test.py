@@ -54,8 +54,14 @@ def _place(name):
 
 
 def _imports(path, lazy=True):
-  """Yields the line and the dotted name of every import of a file."""
+  """Yields the line and the dotted name of every import of a file.
+
+  Imports that only type annotations need are left out.
+  """
   tree = ast.parse(path.read_text(encoding="utf-8"))
+  for node in tree.body:
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+      node.body = []
   for node in ast.walk(tree) if lazy else tree.body:
     if isinstance(node, ast.Import):
       yield from ((node.lineno, alias.name) for alias in node.names)
@@ -73,7 +79,7 @@ def _may_import(place, name):
   if package not in ("bert_span", "export"):
     return True
   target = _place(name)
-  if target == "programs" or {place.split("/")[0], target} == {"cli", "jobs"}:
+  if target == "programs" or {place, target} == {"cli", "jobs"}:
     return False
   return _ORDER.index(target) <= _ORDER.index(place)
 

@@ -8,7 +8,7 @@ import re
 import sys
 
 import pytest
-from programs import parse_flags, run_python
+from programs import define_flags, run_python
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _PROGRAMS = sorted(
@@ -20,25 +20,20 @@ _PROGRAMS = sorted(
 
 
 @pytest.mark.parametrize("program", _PROGRAMS)
-def test_a_program_imports_one_job_and_that_in_a_function(program):
+def test_a_program_is_its_options_and_one_job(program):
   path = _ROOT.joinpath(*program.split(".")).with_suffix(".py")
   tree = ast.parse(path.read_text("utf-8"))
-  lazy = []
   for node in ast.walk(tree):
-    if isinstance(node, ast.Import):
-      modules = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-      modules = [node.module]
-    else:
-      continue
-    if node not in tree.body:
-      lazy += modules
-      continue
-    for module in modules:
-      is_ours = re.match(r"absl|bert_span\.cli\b|.*options(\.fields)?$", module)
-      assert is_ours or module.split(".")[0] in sys.stdlib_module_names, module
-  (job,) = lazy
-  assert job.startswith("bert_span.jobs")
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+      assert node in tree.body
+    if isinstance(node, ast.ImportFrom):
+      assert re.match(
+        r"bert_span\.(cli|options)\b|.*(options|encoder_source)$", node.module
+      )
+    elif isinstance(node, ast.Import):
+      assert node.names[0].name in sys.stdlib_module_names
+  name = program.split(".")[1]
+  assert f'"bert_span.jobs.{name}:{name}"' in path.read_text("utf-8")
 
 
 # Prints the help of each program, and the modules that were loaded for it.
@@ -59,11 +54,9 @@ def test_help_lists_all_flags_and_loads_no_tensorflow():
   assert "bert_span.cli.program" in loaded
   assert not {*loaded} & {"tensorflow", "keras", "apache_beam", "numpy", "tqdm"}
   for program, text in helps.items():
-    modules = parse_flags(program).flags_by_module_dict()
-    assert not {name for name in modules if name.startswith("bert_span.cli")}
-    for flag in modules[program]:
-      listed = rf"^ +(-\w,)?--(\[no\])?{flag.name}:"
-      assert re.search(listed, text, re.M), f"{program} --{flag.name}"
+    for name in define_flags(program):
+      listed = rf"^ +(-\w,)?--(\[no\])?{name}:"
+      assert re.search(listed, text, re.M), f"{program} --{name}"
 
 
 def test_help_of_an_installed_command_lists_the_flags():

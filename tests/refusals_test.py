@@ -25,7 +25,7 @@ _REFUSED = {
     ("--do_train --vocab_file=", "--vocab_file"),
     ("--do_train --dataset=squad/v1.1", "--dataset"),
     ("--do_train --use_tpu --precision=float16", "bfloat16"),
-    ("--do_train --use_tpu --length_buckets=32", "--length_buckets=none"),
+    ("--do_train --use_tpu --length_buckets=32", "--length_buckets=32"),
     ("--do_train --distribution=one_device --num_devices=2", "mirrored"),
     ("--do_train --accumulate_steps=5", "--accumulate_steps=5"),
     ("--do_train --max_seq_length=15", "max_query_length (12)"),
@@ -66,7 +66,8 @@ _REFUSED = {
     ("--input_file=ram://a.json", "directory: 'ram://a.json'"),
   ],
   "lint_squad": [
-    ("", "Give the one FILE to check"),
+    ("", "`file` is required"),
+    ("a.json b.json", "b.json"),
     ("none.json", "No such file or directory: 'none.json'"),
     ("ram://none.json", "No such file or directory: 'ram://none.json'"),
     ("a.json --preset=p --do_lower_case", "--do_lower_case"),
@@ -81,20 +82,37 @@ _REFUSED = {
   "decode --predict_file=p --output_dir=o --logits_file=,": [
     ("--model=m", "--logits_file")
   ],
+  "evaluate --predict_file=p --predictions_file=q --multi_span": [
+    ("--na_prob_file=n", "--na_prob_file or --multi_span"),
+    ("--characters", "--characters or --multi_span"),
+  ],
   "evaluate --predict_file=p": [
+    ("", "--predictions_file is required"),
+    ("--predictions_file=q --na_prob_thresh=nan", "--na_prob_thresh"),
     ("--predictions_file=none://a.json", "none://a.json: TensorFlow has no"),
     ("--predictions_file=ram://a.json", "directory: 'ram://a.json'"),
   ],
   "report --predict_file=a": [("", "--nbest_file")],
   "report --predict_file=a --nbest_file=b": [
     ("--question_id=c", "--model"),
-    ("--doc_stride=64", "--doc_stride"),
+    ("--doc_stride=64", "--doc_stride needs --model"),
+    ("--noverify", "--verify needs --model"),
+    ("--output_file=", "--output_file"),
+  ],
+  "serve": [
+    ("", "--model or --web"),
+    ("--model=m --web --tflite=t", "--model or --web"),
+    ("--web", "--web needs --tflite"),
+    ("--model=m --tflite=t", "--tflite needs --web"),
+    ("--model=m --litert=l", "--litert needs --web"),
+    ("--model=m --host=", "--host must"),
+    ("--model=minilm_squad --bio_threshold=0.5", "--bio_threshold is for"),
   ],
   "calibrate --predict_file=p": [("", "--model")],
   "tests.conformance.__main__": [("--data=somewhere", "--goldens")],
   "convert": [("--model=m", "--output_dir")],
   "beam_create_records": [
-    ("squad", "first word must be pretraining"),
+    ("squad --vocab_file=v --output_dir=o", "one of pretraining"),
     ("pretraining --output_dir=x --vocab_file=v", "--input_file"),
   ],
   "beam_predict --model=minilm_squad --input=i --output_dir=o": [
@@ -102,11 +120,17 @@ _REFUSED = {
     ("--n_best=30", "--n_best_size"),
   ],
   "export.export_saved_model --output=base": [("", "--model")],
+  "export.export_saved_model --model=minilm_squad --output=base": [
+    ("--version=0", "--version"),
+    ("--nowarmup --head=bio", "--head=bio"),
+    ("--proof=long", "--proof"),
+  ],
   _TFLITE: [
     ("--output=", "--output"),
     ("--output=a.bin", "ending in .tflite"),
     ("--output=gs://a.tflite", "gs://"),
     ("--max_f1_drop=1", "--evaluate_file"),
+    ("--proof=long", "--proof"),
   ],
 }
 

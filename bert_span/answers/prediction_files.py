@@ -6,6 +6,11 @@ They are JSON objects with question ids as keys.
 import sys
 
 from bert_span.answers.answer import Answer
+from bert_span.answers.options import (
+  NULL_ODDS_FILE,
+  PREDICTION_FILES,
+  PREDICTIONS_FILE,
+)
 from bert_span.answers.predictions import as_original_without_span
 from bert_span.options.messages import shortened
 from bert_span.storage.atomic_file import json_text, write_files
@@ -13,18 +18,7 @@ from bert_span.storage.files import read_json_object
 from bert_span.storage.json_fields import is_json
 from bert_span.storage.log import log_line
 
-PREDICTIONS_FILE = "predictions.json"
-N_BEST_FILE = "nbest_predictions.json"
-SPANS_FILE = "span_predictions.json"
-NULL_ODDS_FILE = "null_odds.json"
-AGREEMENT_FILE = "tag_agreement.json"
-DISAGREEMENT_FILE = "disagreement.json"
 _LARGEST = sys.float_info.max
-# All files of a prediction. A run replaces those of an earlier run as a whole.
-FILES = (
-  *(PREDICTIONS_FILE, N_BEST_FILE, SPANS_FILE, NULL_ODDS_FILE),
-  *(AGREEMENT_FILE, DISAGREEMENT_FILE),
-)
 
 
 def write_predictions(
@@ -55,7 +49,7 @@ def write_predictions(
     null_odds = {p.qas_id: p.answer.null_odds for p in predictions}
     files[NULL_ODDS_FILE] = json_text(null_odds)
   files |= others or {}
-  paths, removed = write_files(output_dir, files, outdated=FILES)
+  paths, removed = write_files(output_dir, files, outdated=PREDICTION_FILES)
   if removed:
     log_line(f"Removed files of an earlier prediction: {', '.join(removed)}")
   num_empty = sum(not text for text in texts.values())

@@ -1,13 +1,9 @@
 """How every program is run, refuses what it cannot do, and loads TensorFlow."""
 
 import contextlib
-import functools
 import gc
 import importlib
-import importlib.util
-import itertools
 import os
-import re
 import shutil
 import signal
 import sys
@@ -15,14 +11,13 @@ import tempfile
 
 from absl import app, flags, logging
 
-from bert_span.cli.output_files import check_output_files
+from bert_span.cli.flags import define_flags, read_flags, with_flags
 from bert_span.keras_backend import ensure_tensorflow_backend
+from bert_span.options.fields import FOREIGN, WORD, option_fields
 from bert_span.training.callbacks import Preempted
 
-# How the names of flags end that name files or folders.
-_PATH_FLAGS = (
-  *("_file", "_dir", "model", "input", "output", "preset", "teacher"),
-)
+# --help lists flags as those of the program, not of this module.
+flags.disclaim_key_flags()
 
 # The errors of tf.errors that files, storage, memory or other machines cause.
 # Their messages say what a user needs; any other error is a bug.
@@ -34,11 +29,67 @@ _USER_ERRORS = (
 )
 
 
-def entry_point(main=None, **options):
-  """Decorates a function of argv: a call without it is `run_program`."""
-  if main is None:
-    return functools.partial(entry_point, **options)
-  return functools.wraps(main)(functools.partial(run_program, main, **options))
+class Refusal(ValueError):
+  """A mistake of a user, in the words of the command line."""
+
+
+def program(
+  options_type,
+  job,
+  log_level="2",
+  exits_on_sigterm=False,
+  needs_tensorflow=lambda options: True,
+):
+  """Returns the function that runs a program: its flags, then its job.
+
+  Args:
+    options_type: dataclass of the options, in the module that --help shows.
+    job: "module:function", a function of these options; if it returns False,
+      the program ends with status 1.
+    log_level: see `run_program`.
+    exits_on_sigterm: see `exit_on_sigterm`.
+    needs_tensorflow: a function of the options.
+  """
+
+  def main(argv):
+    options = None
+    try:
+      options = read_flags(options_type, argv[1:])
+      if needs_tensorflow(options):
+        import_tensorflow()
+      module, name = job.split(":")
+      function = getattr(importlib.import_module(module), name)
+      return int(function(options) is False)
+    except Exception as error:
+      if not _is_user_error(error):
+        raise
+      text = _explanation(error, options)
+      raise Refusal(with_flags(text, options_type)) from error
+
+  if exits_on_sigterm:
+    main = exit_on_sigterm()(main)
+  rules = [f.metadata["flag"] for f in option_fields(options_type)]
+
+  def run():
+    # --help describes a program that an installed command has started, too.
+    sys.modules["__main__"].__doc__ = sys.modules[
+      options_type.__module__
+    ].__doc__
+    names = define_flags(options_type)
+    try:
+      run_program(
+        main,
+        arguments=WORD in rules,
+        foreign_flags=FOREIGN in rules,
+        log_level=log_level,
+      )
+    finally:
+      for name in names:
+        delattr(flags.FLAGS, name)
+
+  run.main = main
+  run.options_type = options_type
+  return run
 
 
 def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
@@ -54,7 +105,6 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
       if len(argv) > 1 and not (arguments or foreign_flags):
         words = " ".join(argv[1:])
         raise ValueError(f"unknown arguments {words}; a flag begins with --.")
-      check_output_files(program, argv[1:])
       if not flags.FLAGS["verbosity"].present:
         logging.set_verbosity(logging.WARNING)  # No notes on single files.
       return main(argv)
@@ -67,7 +117,7 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
 
   def parse_flags(argv):
     try:
-      return flags.FLAGS(_known_words(argv), known_only=foreign_flags)
+      return flags.FLAGS(argv, known_only=foreign_flags)
     except (flags.Error, UnicodeError) as error:
       if isinstance(error, UnicodeError):
         error = f"the file of --flagfile is not UTF-8 ({error}). Convert it."
@@ -75,15 +125,6 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
       print(f"FATAL Flags parsing error: {error}\n{remedy}", file=sys.stderr)
       sys.exit(1)
 
-  _open_missing_streams()
-  module = main.__module__
-  path = sys.argv[0] if module == "__main__" else f"{module}.py"
-  program = re.split("[./]", path.removesuffix(".py"))[-1]
-  if module != "__main__":
-    # Lets --help describe a program that an installed command has started.
-    sys.modules["__main__"].__doc__ = sys.modules[module].__doc__
-    for flag in flags.FLAGS.get_key_flags_for_module(module):
-      flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
   if hasattr(sys.stdout, "reconfigure"):  # A notebook's has none.
     # Lone surrogates and old terminals must not end a program.
     sys.stdout.reconfigure(errors="backslashreplace")
@@ -108,44 +149,6 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
     # The machine is about to go, and TensorFlow takes seconds to unload.
     sys.stderr.flush()
     os._exit(ended.code)
-
-
-def _open_missing_streams():
-  """Opens the null device for each standard stream that is closed (<&-, >&-).
-
-  Python gives it the lowest free descriptor, that of the stream: a file of the
-  program must not get it.
-  """
-  for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-    if getattr(sys, name) is None:
-      setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
-
-
-def _known_words(argv):
-  """Returns argv after the lines of its --flagfile, which it overrides."""
-  files, rest, words = [], [], iter(argv[1:])
-  for word in words:
-    name = word.lstrip("-").split("=")[0]
-    if word == "--":
-      rest += [word, *words]
-    elif word.startswith("-") and name == "flagfile":
-      files += [word] if "=" in word else [word, *itertools.islice(words, 1)]
-    else:
-      rest.append(word)
-  return [argv[0], *_lines_of(files), *rest]
-
-
-def _lines_of(words):
-  """Yields the flags in the files of --flagfile words, as absl reads them.
-
-  absl does not know the byte order mark, with which some editors begin a file.
-  """
-  for line in flags.FLAGS.read_flags_from_files(words, force_gnu=False):
-    bare = line.removeprefix("\ufeff")
-    if bare != line and bare.lstrip("-").startswith("flagfile"):
-      yield from _lines_of([bare])
-    elif bare == line or not bare.startswith(("#", "//")):
-      yield bare
 
 
 def import_tensorflow():
@@ -190,17 +193,6 @@ def _stderr_kept_back():
       os.close(stderr)
 
 
-def _given_paths():
-  """Yields the name of each given flag that names paths, with each path."""
-  for name in flags.FLAGS:
-    flag = flags.FLAGS[name]
-    # The default of --output_file is written, too.
-    is_given = flag.value and (flag.present or name == "output_file")
-    if is_given and name.endswith(_PATH_FLAGS):
-      values = flag.value if isinstance(flag.value, list) else [flag.value]
-      yield from ((name, path) for path in ",".join(values).split(","))
-
-
 def _is_user_error(error):
   """Whether the message of an error says all that the user needs."""
   if isinstance(error, (ValueError, OSError, flags.Error)):
@@ -211,56 +203,19 @@ def _is_user_error(error):
   return isinstance(error, tuple(getattr(errors, n) for n in _USER_ERRORS))
 
 
-def _explanation(error):
-  """Returns the message of an error, with the flag that names its file."""
+def _explanation(error, options=None):
+  """Returns the message of an error, with the option that names its file."""
   if isinstance(error, (ValueError, flags.Error)):
     return str(error)
   text = str(error)
   if hasattr(error, "message"):  # TensorFlow's, without the place in its graph.
     text = error.message.split("\n")[0]
-  for name, path in _given_paths():
+  for name, path in getattr(options, "named_files", list)():
     if path and (text.startswith(path) or f"'{path}'" in text):
       is_missing = "NotFound" in type(error).__name__
       remedy = " Give an existing path." if is_missing else ""
-      return f"--{name}: {text}.{remedy}"
+      return f"{name}: {text}.{remedy}"
   return text
-
-
-def check(condition, message):
-  """Raises IllegalFlagValueError with a message unless a condition holds."""
-  if not condition:
-    raise flags.IllegalFlagValueError(message)
-
-
-def require(*holders):
-  """Checks that each of some flags has a value."""
-  for holder in holders:
-    help_text = flags.FLAGS[holder.name].help
-    check(holder.value, f"--{holder.name} is required: {help_text}")
-
-
-def require_one(first, second):
-  """Checks that exactly one of two flags has a value."""
-  check(
-    bool(first.value) != bool(second.value),
-    f"Give either --{first.name} or --{second.name}.",
-  )
-
-
-def forbid(holders, reason):
-  """Checks that none of some flags is on the command line."""
-  for holder in holders:
-    check(not holder.present, f"--{holder.name} {reason}. Leave the flag out.")
-
-
-def check_extra(extra, *packages, otherwise=""):
-  """Checks that packages of an extra are installed; or else another remedy."""
-  missing = [name for name in packages if not importlib.util.find_spec(name)]
-  if missing:
-    raise ValueError(
-      f"{' and '.join(missing)} not installed. Install with pip install "
-      f"{' '.join(missing)}, or bert_span with its extra [{extra}]{otherwise}."
-    )
 
 
 @contextlib.contextmanager
@@ -284,29 +239,3 @@ def exit_on_sigterm():
   # ignores one that is raised within a destructor.
   if received:
     sys.exit(128 + received[0])
-
-
-def beam_options(argv):
-  """Returns the apache_beam PipelineOptions in argv; refuses unknown flags."""
-  check_extra("beam", "apache_beam")
-  from apache_beam.options import pipeline_options as beam_lib
-
-  def refuse_unknown(parser):
-    _, unknown = parser.parse_known_args(argv[1:])
-    if unknown:
-      raise ValueError(
-        f"unknown flags {' '.join(unknown)}: neither this program nor Apache "
-        "Beam has them. See --help, and Beam's documentation of the runner."
-      )
-
-  options = beam_lib.PipelineOptions(argv[1:])
-  standard = options.view_as(beam_lib.StandardOptions)
-  module, _, _ = (standard.runner or "").rpartition(".")
-  if module:
-    importlib.import_module(module)  # It defines the runner's flags.
-  # Beam itself would only warn.
-  options.get_all_options(add_extra_args_fn=refuse_unknown)
-  if standard.runner in (None, "DirectRunner"):
-    # DirectRunner would download Prism, a program, where it can.
-    standard.runner = "FnApiRunner"
-  return options

@@ -1,9 +1,11 @@
 """What ask does: answers questions on a passage or on many documents."""
 
+import contextlib
 import functools
 import json
 import os
 import sys
+import typing
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -11,15 +13,25 @@ import tqdm
 
 from bert_span.data.preprocessor import cut_line
 from bert_span.extractors.extractor import Extractor
-from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.extractors.loading import (
+  check_n_best,
+  load_extractor,
+  merged_options,
+)
+from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.reporting.passages import marked_passage, one_line
-from bert_span.search.documents import read_passages
+from bert_span.search.documents import LIMIT_REMEDY, read_passages
 from bert_span.search.passage_index import PassageIndex
 from bert_span.squad.example import SquadExample
+from bert_span.storage.files import decode_utf8, read_bytes
 from bert_span.storage.log import log_line
-from bert_span.tflite.file import is_tflite
+from bert_span.tflite.file import is_tflite, read_span_config
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
+if typing.TYPE_CHECKING:
+  from bert_span.ask import AskOptions
+
+_STDIN = "standard input"
 # Characters of a passage up to which a single question is answered sooner
 # eagerly than by a graph, which takes two seconds to trace.
 _SHORT_PASSAGE = 10_000
@@ -42,20 +54,109 @@ class AnswerLayout(NamedTuple):
     print(answer, *rows, *[""] * self.blank_lines, sep="\n", flush=True)
 
 
-def ask(model, context, questions, layout, **options):
-  """Prints the answers to an iterable of questions on a passage, one by one."""
-  if is_tflite(model):
-    options.pop("verify", None)
-    extractor = TFLiteSpanExtractor(model, **options)
+def ask(options: "AskOptions"):
+  """Prints the answers to questions on a passage or documents, one by one."""
+  # Before the model is loaded, so that a wrong path is reported first.
+  if options.context_glob is None:
+    context = _read_passage(options)
   else:
-    extractor = Extractor.from_preset(model, **options)
+    passages = read_passages(
+      options.context_glob, options.context_field, options.max_document_bytes
+    )
+    texts = [passage.text for passage in passages]
+    index = PassageIndex(texts, options.search_index)
+  extractor = _load(options)
+  check_n_best(options, extractor.decoder_options)
+  several = len(options.question) != 1
+  is_typed = not options.question and sys.stdin.isatty()
+  questions = options.question or _enter_questions()
+  layout = AnswerLayout(
+    options.n_best,
+    options.json,
+    blank_lines=several,
+    show_questions=several and not is_typed,
+  )
+  if options.context_glob is None:
+    _ask_passage(extractor, context, questions, layout)
+    return
+  for question in questions:
+    _name_cut_question(extractor, question)
+    answers = extractor.answer_over(question, texts, options.top_k, index)
+    best = [(passages[a.passage], a) for a in answers[: layout.n_best]]
+    _show_ranked(question, best, layout)
+
+
+def _load(options):
+  """The extractor of a model directory or of a .tflite file."""
+  model = options.model
+  if not is_tflite(model):
+    return load_extractor(options, dtype=options.dtype)
+  if options.is_given("dtype"):
+    raise ValueError("`dtype` is fixed in a .tflite file. Leave it out.")
+  if options.context_glob is not None:
+    raise ValueError(
+      "context_glob needs a model directory: a .tflite file answers questions "
+      "about one passage, context_file."
+    )
+  config = read_span_config(model)
+  path = f"{model}, {CONFIG_FILE}"
+  return TFLiteSpanExtractor(model, *merged_options(options, config, path))
+
+
+def _read_passage(options):
+  """The text of the passage; a file - or none is standard input."""
+  source, context, path = "`context`", options.context, options.context_file
+  if path not in (None, "-"):
+    content = read_bytes(path, options.max_document_bytes, LIMIT_REMEDY)
+    source, context = path, decode_utf8(content, f"{path}:")
+  elif context is None:
+    source = _STDIN
+    context = decode_utf8(sys.stdin.buffer.read(), f"{_STDIN}:")
+  if not context.strip():
+    raise ValueError(
+      f"{source}: the passage is empty, so it has no answer. Give its text."
+    )
+  return context
+
+
+def _enter_questions():
+  """Yields the questions typed at a terminal, or the lines of a pipe."""
+  if sys.stdin.isatty():
+    yield from _typed_questions()
+    return
+  for number, line in enumerate(sys.stdin.buffer, start=1):
+    source = f"{_STDIN}, line {number}"
+    question = decode_utf8(line, f"{source}:").strip()
+    if not question:
+      raise ValueError(f"{source}: the question is empty. Remove the line.")
+    yield question
+
+
+def _typed_questions():
+  with contextlib.suppress(ImportError):  # Windows does not have it.
+    import readline  # noqa: F401 -- gives input() history and cursor keys
+
+  print("Ctrl-D ends.", file=sys.stderr)
+  while True:
+    try:
+      question = input("Question: ").strip()
+    except (EOFError, KeyboardInterrupt):
+      print(file=sys.stderr)
+      return
+    if question:
+      yield question
+    else:
+      print("The question is empty.", file=sys.stderr)
+
+
+def _ask_passage(extractor, context, questions, layout):
   predictions = extractor.predictions
   if len(context) > _LONG_PASSAGE:
     log_line(f"Reading a passage of {len(context):,} characters ...")
     if isinstance(extractor, Extractor):
       graph = extractor.make_graph(on_windows=_WindowsBar())
       predictions = functools.partial(predictions, graph=graph)
-  is_single = isinstance(questions, list) and len(questions) == 1
+  is_single = isinstance(questions, tuple) and len(questions) == 1
   before = tf.config.functions_run_eagerly()
   if is_single and len(context) <= _SHORT_PASSAGE:
     tf.config.run_functions_eagerly(True)
@@ -66,21 +167,6 @@ def ask(model, context, questions, layout, **options):
       _show_answer(extractor, prediction, question, context, layout)
   finally:
     tf.config.run_functions_eagerly(before)
-
-
-def ask_folder(model, search, questions, layout, **options):
-  """Prints a span head's best answers over documents, by `SearchOptions`."""
-  passages = read_passages(
-    search.context_glob, search.context_field, search.max_document_bytes
-  )
-  texts = [passage.text for passage in passages]
-  index = PassageIndex(texts, search.search_index)
-  extractor = SpanExtractor.from_preset(model, **options)
-  for question in questions:
-    _name_cut_question(extractor, question)
-    answers = extractor.answer_over(question, texts, search.top_k, index)
-    best = [(passages[a.passage], a) for a in answers[: layout.n_best]]
-    _show_ranked(question, best, layout)
 
 
 class _WindowsBar:

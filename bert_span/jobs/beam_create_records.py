@@ -2,11 +2,13 @@
 
 import dataclasses
 import os
+import typing
 
 import apache_beam as beam
 import tensorflow as tf
 
 from bert_span.beam.counters import count, run_and_count
+from bert_span.beam.pipeline_options import pipeline_options
 from bert_span.beam.shards import start_or_continue
 from bert_span.pretraining.batches import open_text
 from bert_span.pretraining.records import write_records
@@ -14,23 +16,27 @@ from bert_span.pretraining.text_sources import sources_of_worker
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import vocabulary_sha256
 
+if typing.TYPE_CHECKING:
+  from bert_span.beam_create_records import BeamCreateRecordsOptions
 
-def write_shards(
-  pipeline_options, output_dir, num_shards, dupe_factor, **masked_text
-):
-  """Writes the missing shards of the masked text of `open_text`."""
-  pretraining_input, sources = open_text(**masked_text)
+
+def beam_create_records(options: "BeamCreateRecordsOptions"):
+  """Writes the missing shards of masked text."""
+  pipeline = beam.Pipeline(options=pipeline_options(options.beam))
+  output_dir, num_shards = options.output_dir, options.num_shards
+  dupe_factor = options.dupe_factor
+  pretraining_input, sources = open_text(options)
   sources_of_worker(sources, num_shards, 0)  # enough files?
-  options = {
+  saved = {
     "count": num_shards,
     "sources": list(map(dataclasses.asdict, sources)),
     "vocabulary": vocabulary_sha256(pretraining_input.vocabulary),
-    "do_lower_case": masked_text["do_lower_case"],
-    "max_seq_length": masked_text["max_seq_length"],
-    "options": dataclasses.asdict(masked_text["options"]),
+    "do_lower_case": options.do_lower_case,
+    "max_seq_length": options.max_seq_length,
+    "options": dataclasses.asdict(pretraining_input.masking),
     "copies": dupe_factor,
   }
-  start_or_continue(output_dir, options)
+  start_or_continue(output_dir, saved)
   paths = [
     os.path.join(output_dir, f"masked-{n:05d}-of-{num_shards:05d}.tfrecord")
     for n in range(num_shards)
@@ -43,7 +49,6 @@ def write_shards(
     count("records_written", number)
     count("shards_written")
 
-  pipeline = beam.Pipeline(options=pipeline_options)
   # Reshuffle: each shard may be made by another worker.
   pipeline | beam.Create(missing) | beam.Reshuffle() | beam.Map(write)
   totals = run_and_count(pipeline)

@@ -1,12 +1,14 @@
 """What beam_predict does: answers, made on many machines."""
 
 import dataclasses
+import typing
 
 import apache_beam as beam
 import tensorflow as tf
 
 from bert_span.beam.answering import AnswerSource, is_saved_model
 from bert_span.beam.counters import run_and_count
+from bert_span.beam.pipeline_options import pipeline_options
 from bert_span.beam.prediction_pipeline import add_prediction_steps
 from bert_span.beam.question_files import find_question_files
 from bert_span.beam.shards import (
@@ -14,30 +16,34 @@ from bert_span.beam.shards import (
   folder_sha256,
   start_or_continue,
 )
+from bert_span.extractors.loading import (
+  check_n_best,
+  merged_options,
+  saved_config,
+)
+from bert_span.extractors.options import (
+  BatchOptions,
+  LengthOptions,
+  ModelOptions,
+  PrecisionOptions,
+)
 from bert_span.presets.span_config import find_embedded_model
 from bert_span.storage.log import log_line
 
+if typing.TYPE_CHECKING:
+  from bert_span.beam_predict import BeamPredictOptions
 
-def is_exported(model):
-  """Returns whether export_saved_model wrote the model."""
-  if not tf.io.gfile.isdir(find_embedded_model(model)):
-    raise ValueError(
-      f"--model={model} is not a folder. Give one that run_squad or "
-      "export_saved_model wrote, or minilm_squad."
-    )
-  return is_saved_model(model)
+# What an exported model has fixed, but for its name.
+_OF_MODELS = ModelOptions, PrecisionOptions, LengthOptions, BatchOptions
 
 
-def answer_files(
-  pipeline_options, options, model, output_dir, questions=(), **source_options
-):
-  """Answers the questions that have no answer in output_dir.
-
-  `options` are `AnswerFilesOptions`, source_options those of `AnswerSource`.
-  """
+def beam_predict(options: "BeamPredictOptions"):
+  """Answers the questions that have no answer in output_dir."""
+  pipeline = beam.Pipeline(options=pipeline_options(options.beam))
+  output_dir, questions = options.output_dir, options.question
   num_shards, output_format = options.num_shards, options.output_format
+  source = _answer_source(options)
   files = find_question_files(options.patterns, options.input_format)
-  source = AnswerSource(model, n_best=options.n_best, **source_options)
   settings = {
     **dataclasses.asdict(source),
     "model_sha256": folder_sha256(find_embedded_model(model)),
@@ -53,7 +59,6 @@ def answer_files(
   answers = AnswerShards(output_dir, num_shards, output_format)
   done = len(answers.done())
   log_line(f"{len(files)} files, {num_shards} shards, {done} of them done.")
-  pipeline = beam.Pipeline(options=pipeline_options)
   add_prediction_steps(pipeline, files, answers, source, questions)
   totals = run_and_count(pipeline)
   missing = num_shards - len(answers.done())
@@ -89,3 +94,34 @@ def answer_files(
     raise RuntimeError(
       f"{missing} shards are not in {output_dir}. Give the same command again."
     )
+
+
+def _answer_source(options):
+  """The `AnswerSource` of a model directory or of an exported model."""
+  model = options.model
+  if not tf.io.gfile.isdir(find_embedded_model(model)):
+    raise ValueError(
+      f"model={model} is not a folder. Give one that run_squad or "
+      "export_saved_model wrote, or minilm_squad."
+    )
+  if is_saved_model(model):
+    given = [name for part in _OF_MODELS for name in options.given(part)]
+    given.remove("model")
+    for name in given:
+      raise ValueError(
+        f"`{name}` is fixed in an exported model. Leave it out, or give the "
+        "model directory."
+      )
+    return AnswerSource(model, options.n_best)
+  windows, decoder = merged_options(options, saved_config(model), model)
+  check_n_best(options, decoder)
+  return AnswerSource(
+    model,
+    options.n_best,
+    options.predict_batch_size,
+    windows,
+    decoder,
+    options.fixed_length,
+    options.verify,
+    options.dtype,
+  )

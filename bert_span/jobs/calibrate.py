@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import sys
+import typing
 
 from bert_span.answers.decoding.options import FITTED
 from bert_span.extractors.extractor import Extractor, extractor_class
@@ -19,25 +20,28 @@ from bert_span.scoring.calibration import (
 from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import write_files
 
+if typing.TYPE_CHECKING:
+  from bert_span.calibrate import CalibrateOptions
+
 _TARGETS = ("target_precision", "target_answered")
 
 
-def calibrate(options, predict_file, predict_batch_size=8, verify=True):
-  """Fits probabilities and a null threshold, and writes them into a model.
-
-  `options` are `CalibrationOptions`.
-  """
+def calibrate(options: "CalibrateOptions"):
+  """Fits probabilities and a null threshold, and writes them into a model."""
   before = _decoder_options(options)
-  paths = {"fitted": predict_file, "evaluated": options.evaluate_file}
+  paths = {"fitted": options.predict_file, "evaluated": options.evaluate_file}
   files = {name: read_squad(path) for name, path in paths.items() if path}
   extractor = Extractor.from_preset(
-    options.model, decoder_options=before, verify=verify
+    options.model, decoder_options=before, verify=options.verify
   )
   targets = {name: getattr(options, name) for name in _TARGETS}
   figures = {}
   for name, squad_file in files.items():
     scored = score_questions(
-      extractor, squad_file.examples, predict_batch_size, squad_file.path
+      extractor,
+      squad_file.examples,
+      options.predict_batch_size,
+      squad_file.path,
     )
     if name == "fitted":
       fitted = fitted_options(scored, before, **targets)
@@ -66,8 +70,7 @@ def calibrate(options, predict_file, predict_batch_size=8, verify=True):
       draw = getattr(calibration_plots, f"{name}_figure")
       figure = draw({s: part[s][name] for s in ("before", "after")})
       contents[f"{name}.png"] = calibration_plots.png_bytes(figure)
-  folder = options.output_dir or os.path.join(options.model, "calibration")
-  paths, _ = write_files(folder, contents)
+  paths, _ = write_files(options.output_dir, contents)
   # Last of all: a model is changed only when everything else has worked.
   span_config.update_decoder(options.model, values)
   print(f"Written: {', '.join(paths)}", file=sys.stderr)
@@ -78,14 +81,14 @@ def _decoder_options(options):
   model, version_2 = options.model, options.version_2_with_negative
   if span_config.find_embedded_model(model) != model:
     raise ValueError(
-      f"--model={model} comes with the package and is not changed. Give a "
+      f"model={model} comes with the package and is not changed. Give a "
       f'copy: SpanExtractor.from_preset("{model}").save_to_preset(DIR).'
     )
   saved = span_config.read_span_config(model)
   if saved is None:
     raise ValueError(
-      f"--model={model} has no {span_config.TASK_FILE} of bert_span. Save it "
-      "by SpanExtractor.save_to_preset."
+      f"model={model} has no {span_config.TASK_FILE} of bert_span. Save it by "
+      "SpanExtractor.save_to_preset."
     )
   kind = extractor_class(saved["head"])
   path = os.path.join(model, span_config.TASK_FILE)
@@ -101,5 +104,5 @@ def _decoder_options(options):
       kind, decoder, options.target_precision, options.target_answered
     )
   except ValueError as error:
-    raise ValueError(f"--model={model}: {error}") from error
+    raise ValueError(f"model={model}: {error}") from error
   return decoder

@@ -2,18 +2,20 @@
 
 import os
 import sys
+import typing
 
 import numpy as np
 
-from bert_span.extractors.extractor import Extractor
+from bert_span.extractors.loading import load_extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import architecture_of
 from bert_span.presets import huggingface
-from bert_span.presets.model_card import is_written_here
 from bert_span.presets.span_config import MODEL_CARD, find_model_file
 from bert_span.storage.atomic_file import write_bytes
 from bert_span.storage.files import gfile, read_bytes
-from bert_span.text.vocabulary import vocabulary_kind
+
+if typing.TYPE_CHECKING:
+  from bert_span.convert import ConvertOptions
 
 _STRINGS = {
   "question": ["Which river?"],
@@ -22,13 +24,14 @@ _STRINGS = {
 _TOLERANCE = 1e-3
 
 
-def convert(model, output_dir, to="bert_span", **options):
+def convert(options: "ConvertOptions"):
   """Writes a trained model as another directory, and prints what was found."""
+  model, output_dir, to = options.model, options.output_dir, options.to
   if to == "huggingface" and os.path.lexists(output_dir):
     raise ValueError(
-      f"--output_dir={output_dir} exists. Give a new directory, or remove it."
+      f"output_dir={output_dir} exists. Give a new directory, or remove it."
     )
-  extractor = Extractor.from_preset(model, **options)
+  extractor = load_extractor(options)
   extractor.check_trained()
   expected = _logits(extractor)
   tokenizer = extractor.preprocessor.tokenizer
@@ -43,13 +46,11 @@ def convert(model, output_dir, to="bert_span", **options):
     extractor.save_to_preset(output_dir)
   card = find_model_file(model, MODEL_CARD)
   path = os.path.join(output_dir, MODEL_CARD)
-  if card and (not gfile().exists(path) or is_written_here(path)):
+  if card and not gfile().exists(path):
     write_bytes(path, read_bytes(card))
-  options = {
-    "window_options": extractor.window_options,
-    "decoder_options": extractor.decoder_options,
-  }
-  written = type(extractor).from_preset(output_dir, **options)
+  written = type(extractor).from_preset(
+    output_dir, extractor.window_options, extractor.decoder_options
+  )
   difference = np.max(np.abs(_logits(written) - expected))
   if not difference <= _TOLERANCE:
     raise ValueError(
@@ -61,8 +62,9 @@ def convert(model, output_dir, to="bert_span", **options):
   print(f"Architecture: {architecture.name}")
   print(f"Parameters: {extractor.count_params():,}")
   print(f"Head: {extractor.head_name}")
-  kind = vocabulary_kind(tokenizer.full_vocabulary)
-  print(f"Vocabulary: {len(tokenizer.vocabulary):,} {kind}, {lower}")
+  print(
+    f"Vocabulary: {len(tokenizer.vocabulary):,} {architecture.tokens}, {lower}"
+  )
   threshold = "none; --version_2_with_negative allows unanswerable questions"
   if to == "huggingface":
     threshold = "not written; transformers has no place for it"

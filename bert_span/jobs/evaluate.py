@@ -2,6 +2,7 @@
 
 import json
 import sys
+import typing
 
 from bert_span.answers import prediction_files
 from bert_span.reporting.score_table import format_bio_scores, format_scores
@@ -10,38 +11,34 @@ from bert_span.squad.reader import read_squad
 from bert_span.storage.atomic_file import write_json_atomically
 from bert_span.storage.log import log_line
 
+if typing.TYPE_CHECKING:
+  from bert_span.evaluate import EvaluateOptions
 
-def evaluate(predict_file, output_file=None, multi_span=False, **options):
-  """Prints what `score_files` returns, and writes it to output_file."""
-  scores = score_files(predict_file, multi_span=multi_span, **options)
-  table = format_bio_scores(scores) if multi_span else format_scores(scores)
-  print(table, file=sys.stderr)
-  if output_file:
-    write_json_atomically(output_file, scores)
+
+def evaluate(options: "EvaluateOptions"):
+  """Prints scores, writes them if a file is named, and returns them."""
+  scores = _scores(options)
+  show = format_bio_scores if options.multi_span else format_scores
+  print(show(scores), file=sys.stderr)
+  if options.output_file:
+    write_json_atomically(options.output_file, scores)
   print(json.dumps(scores))
+  return scores
 
 
-def score_files(
-  predict_file,
-  predictions_file,
-  na_prob_file=None,
-  na_prob_thresh=1.0,
-  multi_span=False,
-  characters=False,
-):
-  """Scores by the official evaluator of the data: `official_scores`."""
-  if multi_span and characters:
-    raise ValueError("characters has no use with multi_span.")
+def _scores(options):
+  """Scores by the official evaluator of the data."""
+  predict_file, na_prob_file = options.predict_file, options.na_prob_file
   read = prediction_files.read_predictions
-  if multi_span:
+  if options.multi_span:
     read = prediction_files.read_span_predictions
-  predictions, na_probs = read(predictions_file), None
+  predictions, na_probs = read(options.predictions_file), None
   if na_prob_file:
     na_probs = prediction_files.read_na_probs(na_prob_file)
-  elif na_prob_thresh != 1.0:
+  elif options.na_prob_thresh != 1.0:
     log_line(
-      "Without --na_prob_file every no-answer score is 0, so "
-      f"--na_prob_thresh={na_prob_thresh:g} decides alike for all questions."
+      "Without na_prob_file every no-answer score is 0, so na_prob_thresh="
+      f"{options.na_prob_thresh:g} decides alike for all questions."
     )
   squad_file = read_squad(predict_file)
   log_line(*squad_file.report.lines())
@@ -52,11 +49,15 @@ def score_files(
     )
     na_probs = None
   try:
-    if multi_span:
+    if options.multi_span:
       return squad_scores.evaluate_multi_span(squad_file.examples, predictions)
     return squad_scores.official_scores(
-      squad_file, predictions, na_probs, na_prob_thresh, characters
+      squad_file,
+      predictions,
+      na_probs,
+      options.na_prob_thresh,
+      options.characters,
     )
   except ValueError as error:
-    files = filter(None, [predict_file, predictions_file, na_prob_file])
-    raise ValueError(f"{', '.join(map(str, files))}: {error}") from error
+    files = predict_file, options.predictions_file, na_prob_file
+    raise ValueError(f"{', '.join(filter(None, files))}: {error}") from error

@@ -2,23 +2,28 @@
 
 import itertools
 import json
+import typing
 
 from bert_span.pretraining.batches import open_text
 from bert_span.pretraining.masking import MaskedSpan
 from bert_span.storage.atomic_file import write_lines
 
+if typing.TYPE_CHECKING:
+  from bert_span.inspect_masking import InspectMaskingOptions
 
-def inspect_masking(epoch, max_sequences, output_file, **masked_text):
-  """Shows every sequence of the text of `open_text`, spans and boundaries."""
-  pretraining_input, sources = open_text(**masked_text)
-  sequences = pretraining_input.sequences(sources, epoch)
-  sequences = itertools.islice(sequences, max_sequences)
-  if output_file:
-    write_lines(output_file, map(json.dumps, map(_masked_row, sequences)))
+
+def inspect_masking(options: "InspectMaskingOptions"):
+  """Shows every sequence of the text, spans and boundaries."""
+  pretraining_input, sources = open_text(options)
+  sequences = pretraining_input.sequences(sources, options.epoch)
+  sequences = itertools.islice(sequences, options.max_sequences)
+  if options.output_file:
+    rows = map(_masked_row, sequences)
+    write_lines(options.output_file, map(json.dumps, rows))
     return
-  vocabulary, options = pretraining_input.vocabulary, pretraining_input.masking
+  vocabulary, masking = pretraining_input.vocabulary, pretraining_input.masking
   for number, masked in enumerate(sequences):
-    lines = masked_lines(masked, vocabulary, options)
+    lines = masked_lines(masked, vocabulary, masking)
     print(f"Sequence {number}: " + "\n".join(lines) + "\n", flush=True)
 
 

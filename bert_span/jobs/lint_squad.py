@@ -5,20 +5,22 @@ Without a vocabulary it does not load TensorFlow.
 
 import dataclasses
 import json
+import typing
 
 from bert_span.reporting import lint_report
 from bert_span.reporting.linter import lint_squad_file, repair_squad_file
 from bert_span.squad.findings import ERROR, WARNING
 from bert_span.squad.rules import with_answer_to_learn
 from bert_span.storage.log import log_line
+from bert_span.text.options import WindowOptions
+
+if typing.TYPE_CHECKING:
+  from bert_span.lint_squad import LintSquadOptions
 
 
-def lint(path, options, settings=None):
-  """Prints the report on a file; returns whether it, or its copy, passes.
-
-  `options` are `LintOptions`, `settings` the `LintSettings` of a vocabulary.
-  """
-  linted = lint_squad_file(path)
+def lint_squad(options: "LintSquadOptions"):
+  """Prints the report on a file; returns whether it, or its copy, passes."""
+  linted = lint_squad_file(options.file)
   findings, figures, shown, repair = linted.findings, {}, None, None
   if linted.examples:
     learned = list(map(with_answer_to_learn, linted.examples))
@@ -27,20 +29,18 @@ def lint(path, options, settings=None):
       passage=[len(context) for context in {e.context for e in learned}],
       answer=[len(answer.text) for e in learned for answer in e.answers],
     )
-    if settings:
+    if options.preset or options.vocab_file:
       log_line(f"Checking the windows of {len(learned):,} questions ...")
-      more_findings, more_figures, shown = _check_windows(linted, settings)
+      more_findings, more_figures, shown = _check_windows(linted, options)
       findings, figures = findings + more_findings, figures | more_figures
     if options.fix:
-      output_file = (
-        options.output_file or path.removesuffix(".json") + ".fixed.json"
-      )
+      output_file = options.output_file
       log_file = output_file.removesuffix(".json") + ".changes.jsonl"
       changes = repair_squad_file(linted, output_file, log_file)
       repair = {"output_file": output_file, "log_file": log_file}
       repair["changes"] = len(changes)
   report = lint_report.report_object(linted, findings, figures, shown, repair)
-  if options.as_json:
+  if options.json:
     print(json.dumps(report))
   else:
     print(lint_report.report_text(report, options.num_places))
@@ -50,28 +50,36 @@ def lint(path, options, settings=None):
   return not lint_report.count_left(report, *severities)
 
 
-def _check_windows(linted, settings):
+def _check_windows(linted, options):
   """Findings, figures and settings of the checks that need a vocabulary."""
   # Load TensorFlow: seconds, which a check without a vocabulary does not need.
+  from bert_span.extractors.loading import saved_config
   from bert_span.modeling.encoder import check_sequence_length
   from bert_span.presets.load_pretrained import load_pretrained
   from bert_span.presets.vocabulary_files import load_vocabulary
   from bert_span.reporting.window_lint import lint_windows
 
-  options, lower_case = settings.window_options, settings.do_lower_case
-  if settings.preset:
-    loaded = load_pretrained(settings.preset)
+  config = saved_config(options.preset)
+  saved_windows, longest = config.get("window", {}), options.max_answer_length
+  windows = WindowOptions(**{**saved_windows, **options.given(WindowOptions)})
+  if config and not options.is_given("max_answer_length"):
+    longest = config["decoder"].get("max_answer_length", longest)
+  if options.preset:
+    loaded = load_pretrained(options.preset)
     vocabulary = loaded.vocabulary()
-    check_sequence_length(loaded.backbone, options.max_seq_length)
-    lower_case = loaded.lower_case if lower_case is None else lower_case
+    check_sequence_length(loaded.backbone, windows.max_seq_length)
+    lower_case = config.get("do_lower_case", loaded.lower_case)
   else:
-    vocabulary = load_vocabulary(settings.vocab_file)
+    vocabulary = load_vocabulary(options.vocab_file)
+    lower_case = options.do_lower_case
   lower_case = lower_case is not False
-  findings, figures = lint_windows(linted, vocabulary, lower_case, settings)
+  findings, figures = lint_windows(
+    linted, vocabulary, lower_case, windows, longest
+  )
   shown = {
-    "vocabulary": settings.preset or settings.vocab_file,
+    "vocabulary": options.preset or options.vocab_file,
     "do_lower_case": lower_case,
-    **dataclasses.asdict(options),
-    "max_answer_length": settings.max_answer_length,
+    **dataclasses.asdict(windows),
+    "max_answer_length": longest,
   }
   return findings, figures, shown

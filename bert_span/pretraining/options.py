@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from bert_span.options.fields import CheckedOptions, option
+from bert_span.options.fields import REQUIRED, CheckedOptions, changed, option
+from bert_span.presets.encoder_source import EncoderSource
 from bert_span.training.options import TrainOptions
 
 # Share of the WordPieces to mask, as published.
@@ -10,20 +11,20 @@ _MASKED_PERCENT = 15
 
 
 @dataclasses.dataclass(frozen=True)
-class TextLocation:
+class TextLocation(CheckedOptions):
   """Text files, or a data set of TensorFlow Datasets."""
 
-  files: str | None = option(
+  input_file: str | None = option(
     None,
     "Text files, as paths and globs separated by commas; .gz is decompressed.",
-    flag="input_file",
+    is_input=True,
+    conflicts=("dataset",),
   )
-  form: str = option(
+  input_form: str = option(
     "sentences",
     "Whether a line is a sentence, with a blank line between documents, or a "
     "whole document.",
     choices=("sentences", "documents"),
-    flag="input_form",
   )
   text_field: str | None = option(
     None,
@@ -33,7 +34,7 @@ class TextLocation:
   dataset: str | None = option(
     None, "Prepared data set of TensorFlow Datasets, instead of --input_file."
   )
-  split: str = option("train", "Split of --dataset.", flag="dataset_split")
+  dataset_split: str = option("train", "Split of --dataset.")
   data_dir: str | None = option(
     None, "Folder of TensorFlow Datasets, for --dataset."
   )
@@ -54,6 +55,7 @@ class MaskingOptions(CheckedOptions):
     "Most masked WordPieces in a sequence; by default 15 % of "
     "--max_seq_length.",
     minimum=1,
+    alias="max_predictions_per_seq",
   )
   # The masks are a function of it, the epoch and the sequence's number.
   seed: int = option(
@@ -70,6 +72,62 @@ class MaskingOptions(CheckedOptions):
     """
     budget = -(-num_tokens * _MASKED_PERCENT // 100)
     return min(budget, self.max_predictions or budget)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SequenceOptions(MaskingOptions):
+  """Masked sequences of one length."""
+
+  max_seq_length: int = option(
+    128,
+    "Length of a sequence in WordPieces, [CLS] and [SEP] included.",
+    minimum=3,
+    maximum=1_000_000,
+  )
+
+  def __post_init__(self):
+    super().__post_init__()
+    most = self.masking_options().max_predictions
+    if most > self.max_seq_length:
+      raise ValueError(
+        f"max_predictions={most} must be at most "
+        f"max_seq_length={self.max_seq_length}."
+      )
+
+  def masking_options(self):
+    """Returns the `MaskingOptions`, with max_predictions."""
+    # Without [CLS] and [SEP].
+    most = self.max_predictions or self.budget(self.max_seq_length - 2)
+    return MaskingOptions.of(self, max_predictions=most)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MaskedTextOptions(TextLocation, SequenceOptions):
+  """Text to mask, and the vocabulary of its WordPieces."""
+
+  vocab_file: str = changed(EncoderSource, "vocab_file", default=REQUIRED)
+  do_lower_case: bool = changed(
+    EncoderSource, "do_lower_case", default=True, flag_default=None
+  )
+
+  def __post_init__(self):
+    super().__post_init__()
+    check_text(self)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CopiesOptions(CheckedOptions):
+  """How often text is masked."""
+
+  dupe_factor: int = option(
+    10, "Number of copies of the text, each masked anew.", minimum=1
+  )
+
+
+def check_text(location):
+  """Raises ValueError unless a `TextLocation` names a text."""
+  if not (location.input_file or location.dataset):
+    raise ValueError("Give either `input_file` or `dataset`.")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

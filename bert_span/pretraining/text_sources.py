@@ -33,14 +33,14 @@ _SENTENCE_END = re.compile(
 
 def find_sources(location):
   """Returns the `TextFile`s or `TfdsShard`s of a `TextLocation`."""
-  if location.files or not location.dataset:
+  if location.input_file or not location.dataset:
     return [
-      TextFile(path, location.form, location.text_field)
-      for path in files.find_files(location.files)
+      TextFile(path, location.input_form, location.text_field)
+      for path in files.find_files(location.input_file)
       # A glob may match the counts of records, too.
       if not (path.endswith(".json") and is_record_file(path[:-5]))
     ]
-  dataset, split = location.dataset, location.split
+  dataset, split = location.dataset, location.dataset_split
   splits = _tfds_builder(dataset, location.data_dir).info.splits
   if split not in splits:
     raise ValueError(

@@ -19,13 +19,12 @@ _WHOLE_PASSAGES = WindowOptions(
 _MANY_UNKNOWN = 0.01
 
 
-def lint_windows(linted, vocabulary, lower_case, settings):
-  """Checks a `LintedFile` that has a question, by `LintSettings`.
+def lint_windows(linted, vocabulary, lower_case, options, max_answer_length=30):
+  """Checks a `LintedFile` that has a question, by `WindowOptions`.
 
   Returns a list of `Finding`, and the `summaries` of lengths.
   """
   examples = list(map(with_answer_to_learn, linted.examples))
-  options = settings.window_options
   preprocessor = SpanPreprocessor(vocabulary, lower_case, options)
   lengths, unknown_share = _measure(examples, preprocessor)
   # Answers that are in no window are measured in whole passages.
@@ -55,7 +54,7 @@ def lint_windows(linted, vocabulary, lower_case, settings):
   add(FindingKind.NO_WINDOW, blank, contexts)
   add(FindingKind.ANSWER_WITHOUT_TOKEN, cut & ~has_token & ~is_empty, answers)
   add(FindingKind.ANSWER_CUT, cut & has_token, answers, lengths["answer"])
-  is_long = lengths["answer"] > settings.max_answer_length
+  is_long = lengths["answer"] > max_answer_length
   add(FindingKind.ANSWER_TOO_LONG, is_long, answers, lengths["answer"])
   is_long = question_lengths > options.max_query_length
   add(FindingKind.QUESTION_CUT, is_long, questions, question_lengths)

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.answers.decoding.bio_decoder import passage_tokens, read_tokens
-from bert_span.answers.prediction_files import AGREEMENT_FILE, DISAGREEMENT_FILE
+from bert_span.answers.options import AGREEMENT_FILE, DISAGREEMENT_FILE
 from bert_span.data.bio_preprocessor import tag_labels
 from bert_span.modeling.tags import O
 from bert_span.scoring.reliability import equal_width_bins

@@ -13,6 +13,7 @@ class SearchOptions(CheckedOptions):
     None,
     "Documents to answer from, instead of one passage: .txt, .md, .html and "
     ".jsonl files, such as 'notes/**/*.md'.",
+    is_input=True,
   )
   context_field: str = option(
     "text", "Key of the text in the lines of .jsonl files of --context_glob."

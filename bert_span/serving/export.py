@@ -9,7 +9,8 @@ from bert_span.serving import verification, version_folder
 from bert_span.serving.model_card import write_model_card
 from bert_span.serving.signatures import ServedModel, write_saved_model
 from bert_span.serving.warmup import check_warmup, write_warmup_requests
-from bert_span.squad.sample_examples import SHORT, sample_examples
+from bert_span.squad.options import SHORT
+from bert_span.squad.sample_examples import sample_examples
 from bert_span.storage.log import log_line, progress
 
 # The largest difference between the graph's scores and the extractor's. Both

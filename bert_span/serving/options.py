@@ -29,6 +29,6 @@ class ServerOptions(CheckedOptions):
     super().__post_init__()
     if not self.host.strip():
       raise ValueError(
-        "--host must be an address. An empty one would listen on every network "
-        "of this machine; give --host=0.0.0.0 if that is meant."
+        "host must be an address. An empty one would listen on every network "
+        "of this machine; give host=0.0.0.0 if that is meant."
       )

@@ -21,7 +21,9 @@ def check_warmup(with_warmup):
     return True
   need = "need tensorflow-serving-api: `pip install 'bert_span[serving]'`"
   if with_warmup:
-    raise ValueError(f"with_warmup=True: the requests {need}, or omit them.")
+    raise ValueError(
+      f"with_warmup: the requests {need}, or give with_warmup=False."
+    )
   log_line(f"Without warm-up requests, which {need}.")
   return False
 

@@ -3,9 +3,9 @@
 import importlib.resources
 
 from bert_span.squad.example import SquadExample
+from bert_span.squad.options import PROOFS, SHORT
 from bert_span.squad.reader import read_squad
 
-SHORT, FULL = PROOFS = ("short", "full")
 _SCRIPTS = (
   "Der große Turm heißt Größe. Башня стоит в Москве. 塔は東京にあります。"
   "البرج في القاهرة. मीनार दिल्ली में है। "

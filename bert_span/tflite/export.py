@@ -8,7 +8,8 @@ import bert_span
 from bert_span.presets.provenance import package_versions, training_run
 from bert_span.presets.span_config import span_config
 from bert_span.scoring.squad_scores import official_scores
-from bert_span.squad.sample_examples import SHORT, sample_examples
+from bert_span.squad.options import SHORT
+from bert_span.squad.sample_examples import sample_examples
 from bert_span.storage import atomic_file
 from bert_span.storage.log import log_line, progress
 from bert_span.tflite.conversion import convert_model

@@ -6,7 +6,7 @@ from bert_span.options.fields import CheckedOptions, option
 
 
 @dataclasses.dataclass(frozen=True)
-class ModelInfo:
+class ModelInfo(CheckedOptions):
   """What the metadata says about the model as a whole."""
 
   name: str = option("bert_span", "Name of the model in the metadata.")

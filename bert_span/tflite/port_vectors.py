@@ -23,7 +23,8 @@ import itertools
 import json
 
 from bert_span.squad.example import SquadExample
-from bert_span.squad.sample_examples import FULL, sample_examples
+from bert_span.squad.options import FULL
+from bert_span.squad.sample_examples import sample_examples
 from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor

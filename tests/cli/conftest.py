@@ -33,6 +33,6 @@ def main_of():
 
   def main(name):
     define_flags(name)
-    return sys.modules[name].run.__wrapped__
+    return sys.modules[name].run.main
 
   return main

@@ -11,6 +11,13 @@ _INPUT = "{}"
 _TRAIN = "run_squad --do_train --output_dir=."
 _PRETRAIN = "run_pretraining --do_train --output_dir=."
 _ASK = "run_squad --do_predict --output_dir=."
+_ENCODER = "--bert_config_file=c --vocab_file=v"
+_DECODE = "decode --vocab_file=v --output_dir=."
+_CREATE = "create_pretraining_data --vocab_file=v --input_file=X"
+_RECORDS = "beam_create_records pretraining --vocab_file=v --output_dir=."
+_EVALUATE = "evaluate --predictions_file=q"
+_REPORT = "report --nbest_file=n"
+_TFLITE = "export_tflite --model=m --output=m.tflite"
 _SCORE = "run_squad --do_eval --output_dir=."
 
 
@@ -21,7 +28,10 @@ _SCORE = "run_squad --do_eval --output_dir=."
     (f"{_TRAIN} --train_file=X", "checkpoint evaluations.json"),
     (f"{_TRAIN} --vocab_file=X", "model/assets/tokenizer/vocabulary.txt"),
     (f"{_TRAIN} --teacher=x,X --preset=y", "soft_labels.safetensors model"),
-    (f"{_TRAIN} --init_checkpoint=X", "model.ckpt-7 model.ckpt-7.index"),
+    (
+      f"{_TRAIN} {_ENCODER} --init_checkpoint=X",
+      "model.ckpt-7 model.ckpt-7.index",
+    ),
     (f"{_ASK} --predict_file=X", "logits.npz"),
     (
       f"{_SCORE} --predict_file=X",
@@ -29,35 +39,39 @@ _SCORE = "run_squad --do_eval --output_dir=."
     ),
     (f"{_PRETRAIN} --input_file=X", "data_places.jsonl run.flags"),
     (f"{_PRETRAIN} --input_file=[dr]*", "data_places.jsonl"),
-    (f"{_PRETRAIN} --init_checkpoint=X", "tf1/bert_model.ckpt"),
+    (f"{_PRETRAIN} {_ENCODER} --init_checkpoint=X", "tf1/bert_model.ckpt"),
     (f"{_PRETRAIN} --preset=X", "huggingface"),
-    ("decode --predict_file=X --output_dir=.", "predictions.json"),
-    ("decode --logits_file=a,X --output_dir=.", "null_odds.json"),
-    ("evaluate --predict_file=X --output_file=X", "squad.json"),
-    ("report --predict_file=X", "report.html"),  # Even by default.
-    ("lint_squad X --output_file=X", "squad.json"),
+    (f"{_DECODE} --predict_file=X --logits_file=a", "predictions.json"),
+    (f"{_DECODE} --predict_file=a --logits_file=a,X", "null_odds.json"),
+    (f"{_EVALUATE} --predict_file=X --output_file=X", "squad.json"),
+    # Even by default.
+    (f"{_REPORT} --predict_file=X", "report.html"),
+    ("lint_squad X --fix --output_file=X", "squad.json"),
     ("convert --model=X --output_dir=X", "model"),
     ("calibrate --model=x --predict_file=X --output_dir=.", "calibration.json"),
     (
       "calibrate --model=m --predict_file=X",
       "m/calibration/calibration.json m/calibration/risk_coverage.png",
     ),
-    ("create_pretraining_data --input_file=X --output_file=a,X", "b.tfrecord"),
     (
-      "create_pretraining_data --input_file=X --output_file=a.tfrecord",
+      f"{_CREATE} --output_file=a,X",
+      "b.tfrecord",
+    ),
+    (
+      f"{_CREATE} --output_file=a.tfrecord",
       "a.tfrecord.json",
     ),
-    ("beam_predict --input=X --output_dir=.", "job.json"),
+    ("beam_predict --model=m --input=X --output_dir=.", "job.json"),
     (
-      "beam_predict --input=*-00002.jsonl --output_dir=.",
+      "beam_predict --model=m --input=*-00002.jsonl --output_dir=.",
       "dead_letters-00000-of-00002.jsonl",
     ),
     (
-      "beam_create_records pretraining --input_file=X --output_dir=.",
+      f"{_RECORDS} --input_file=X",
       "masked-00000-of-00002.tfrecord",
     ),
-    ("export_tflite --evaluate_file=X --output=m.tflite", "m.tflite.json"),
-    ("export_tflite --model=m --evaluate_file=X --test_vectors=X", "dev.json"),
+    (f"{_TFLITE} --evaluate_file=X", "m.tflite.json"),
+    (f"{_TFLITE} --evaluate_file=X --test_vectors=X", "dev.json"),
   ],
 )
 @pytest.mark.parametrize("lead", ["path", "symlink", "hardlink", "scheme"])
@@ -95,17 +109,23 @@ def test_an_input_is_no_output(
     # Only a training writes them.
     (f"{_ASK} --preset=X", "model"),
     (
-      f"{_ASK} --init_checkpoint=X",
+      f"{_ASK} {_ENCODER} --init_checkpoint=X",
       "model.ckpt-7",
     ),
-    ("decode --logits_file=X --output_dir=.", "logits.npz"),
-    ("beam_predict --model=X --output_dir=.", "model"),
-    ("evaluate --predictions_file=X --output_file=x", "predictions.json"),
+    (f"{_DECODE} --predict_file=a --logits_file=X", "logits.npz"),
+    ("beam_predict --model=X --input=i --output_dir=.", "model"),
+    (
+      f"{_EVALUATE} --predict_file=p --na_prob_file=X --output_file=x",
+      "null_odds.json",
+    ),
     # A version is written into it.
     ("export_saved_model --model=X --output=X", "model/"),
     (f"{_TRAIN} --train_file=X", "train.json"),
     (f"{_TRAIN} --train_file=X", "old/run.flags"),
-    ("report --predict_file=X --question_id=\0\ud800", "squad.json"),
+    (
+      "report --nbest_file=n --predict_file=X --question_id=\0\ud800",
+      "squad.json",
+    ),
   ],
 )
 def test_an_input_beside_outputs_is_none(

@@ -28,6 +28,7 @@ from bert_span import (
   SquadExample,
   fine_tune,
 )
+from bert_span.convert import ConvertOptions
 from bert_span.jobs.convert import convert
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.heads import SpanHead
@@ -157,7 +158,11 @@ def test_an_encoder_without_a_head_is_not_converted(tmp_path):
   _untrained().save_to_preset(tmp_path / "model")
   for to in ("bert_span", "huggingface"):
     with pytest.raises(ValueError, match="Train it first"):
-      convert(str(tmp_path / "model"), str(tmp_path / "new"), to)
+      convert(
+        ConvertOptions(
+          model=tmp_path / "model", output_dir=tmp_path / "new", to=to
+        )
+      )
   assert not (tmp_path / "new").exists()
 
 

@@ -6,7 +6,8 @@ import pytest
 from programs import succeeds
 from squad_content import spans, squad_content
 
-from bert_span.jobs.evaluate import score_files
+from bert_span.evaluate import EvaluateOptions
+from bert_span.jobs.evaluate import evaluate
 
 _CONTEXT = "The red car was sold in May."
 
@@ -33,8 +34,8 @@ def _write(folder, *values):
 @pytest.fixture
 def score(tmp_path):
   """A function that scores its arguments in files."""
-  return lambda *values, **options: score_files(
-    **_write(tmp_path, *values), **options
+  return lambda *values, **options: evaluate(
+    EvaluateOptions(**_write(tmp_path, *values), **options)
   )
 
 
@@ -74,7 +75,7 @@ def test_what_the_metrics_do_not_use_is_logged(score, capsys):
   assert "na_prob_file.json" in capsys.readouterr().err
   squad = squad_content(_CONTEXT, _IMPOSSIBLE)
   assert score(squad, {"n": "May"}, na_prob_thresh=-1.0)["exact"] == 100.0
-  assert "--na_prob_thresh=-1" in capsys.readouterr().err
+  assert "na_prob_thresh=-1" in capsys.readouterr().err
 
 
 def test_files_that_do_not_fit_together_are_named_with_the_question(score):

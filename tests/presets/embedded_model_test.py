@@ -7,9 +7,10 @@ import re
 import pytest
 from tiny_extractor import shared_extractor
 
-from bert_span.jobs import ask
+from bert_span.ask import AskOptions
+from bert_span.calibrate import CalibrateOptions
+from bert_span.jobs.ask import ask
 from bert_span.jobs.calibrate import calibrate
-from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets import huggingface, load_pretrained, span_config
 from bert_span.presets.provenance import training_run
 from bert_span.serving import export as serving
@@ -61,13 +62,16 @@ def test_an_export_quotes_the_card_of_its_source(monkeypatch):
   assert sources == ["minilm_squad", "minilm_squad"]
 
 
-def test_jobs_take_its_name_and_do_not_calibrate_it(capsys):
+def test_jobs_take_its_name_and_do_not_calibrate_it(capsys, tmp_path):
   """It answers, and knows when there is no answer."""
   context = "The mill was built by Anna Berg in 1895. A fire hit the roof."
   unanswerable = "How much did the bakery in London cost?"
   questions = ["Who built the mill?", unanswerable]
-  layout = ask.AnswerLayout(is_json=True)
-  ask.ask("minilm_squad", context, questions, layout=layout)
+  ask(
+    AskOptions(
+      model="minilm_squad", question=questions, context=context, json=True
+    )
+  )
   answer, other = map(json.loads, capsys.readouterr().out.splitlines())
   assert (answer["answer"], other["answer"]) == ("Anna Berg", "")
   assert 0.5 < answer["probability"] <= 1.0
@@ -75,7 +79,11 @@ def test_jobs_take_its_name_and_do_not_calibrate_it(capsys):
   decoder = span_config.read_span_config(folder)["decoder"]
   assert decoder["temperature"] is not None
   with pytest.raises(ValueError, match=r"minilm_squad.*save_to_preset"):
-    calibrate(CalibrationOptions("minilm_squad"), "x.json")
+    calibrate(
+      CalibrateOptions(
+        model="minilm_squad", predict_file="x.json", output_dir=tmp_path
+      )
+    )
 
 
 def test_packages_that_are_not_the_known_one_are_refused(tmp_path, monkeypatch):

@@ -31,7 +31,10 @@ def test_lower_case_comes_from_flag_model_or_vocabulary(tmp_path, capsys):
     assert source.lower_case(one) is expected
   assert capsys.readouterr().err.count("--do_lower_case=false") == 1
   # As in the original, whose flag is true by default.
-  assert EncoderSource(bert_config_file="c").lower_case(loaded()) is True
+  assert (
+    EncoderSource(bert_config_file="c", vocab_file="v").lower_case(loaded())
+    is True
+  )
 
 
 def test_a_flag_that_contradicts_the_model_is_refused():
@@ -39,7 +42,12 @@ def test_a_flag_that_contradicts_the_model_is_refused():
   with pytest.raises(ValueError, match="--do_lower_case=True"):
     source.lower_case(loaded(lower_case=False))
   for name, flag in (("cased_L-12/m.ckpt", None), ("uncased_L-12/m", False)):
-    source = EncoderSource(init_checkpoint=name, do_lower_case=flag)
+    source = EncoderSource(
+      bert_config_file="c",
+      init_checkpoint=name,
+      vocab_file="v",
+      do_lower_case=flag,
+    )
     with pytest.raises(ValueError, match=f"{name}.*--do_lower_case=false"):
       source.load()
 
@@ -67,4 +75,7 @@ def test_weights_have_one_digest_wherever_they_lie():
   heads = {"span_head": {"kernel": np.ones([8, 2], np.float32)}}
   assert digest != source.weights_digest(loaded(head_weights=heads))
   # Random weights follow from the seed.
-  assert EncoderSource(bert_config_file="c").weights_digest(one) is None
+  assert (
+    EncoderSource(bert_config_file="c", vocab_file="v").weights_digest(one)
+    is None
+  )

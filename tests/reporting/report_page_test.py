@@ -78,7 +78,7 @@ def _paragraph(page, name):
 
 
 def test_sections_and_scores_depend_on_the_data():
-  """report_test.py has a page with all of them."""
+  """jobs/report_test.py has a page with all of them."""
   page = _page(_MISSING, notes=["a\0b\x1b\x85\ud800c\td\n"])
   sections = re.findall(r'<section id="(.*?)"', page)
   assert sections == ["overview", "groups", "errors"]

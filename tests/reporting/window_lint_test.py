@@ -4,7 +4,6 @@ import pytest
 from squad_content import spans, squad_content
 from tiny_extractor import BYTE_PAIRS
 
-from bert_span.reporting.lint_options import LintSettings
 from bert_span.reporting.linter import lint_squad_file
 from bert_span.reporting.window_lint import lint_windows
 from bert_span.text.options import WindowOptions
@@ -32,7 +31,7 @@ def lint(tmp_path):
     path = tmp_path / "letters.json"
     path.write_text(json.dumps(squad_content(context, *qas)))
     findings, figures = lint_windows(
-      lint_squad_file(path), vocabulary, True, LintSettings(options, **settings)
+      lint_squad_file(path), vocabulary, True, options, **settings
     )
     names = {}
     for finding in findings:

@@ -263,7 +263,7 @@ def test_silent_connections_are_closed(monkeypatch):
 
 
 def test_an_empty_host_is_refused():
-  with pytest.raises(ValueError, match="--host"):
+  with pytest.raises(ValueError, match="host"):
     ServerOptions(host="")
 
 

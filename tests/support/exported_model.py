@@ -13,7 +13,8 @@ from bert_span.client.served_answer import prediction_of_row
 from bert_span.serving import fresh_process, verification
 from bert_span.serving.signatures import ServedModel, write_saved_model
 from bert_span.squad.example import SquadExample
-from bert_span.squad.sample_examples import FULL, sample_examples
+from bert_span.squad.options import FULL
+from bert_span.squad.sample_examples import sample_examples
 
 
 @functools.cache

@@ -44,7 +44,8 @@ from bert_span.answers.prediction_files import read_na_probs, read_predictions
 from bert_span.beam import question_files
 from bert_span.client import RetryOptions, SpanClient
 from bert_span.client.retries import ServingError
-from bert_span.jobs.evaluate import score_files
+from bert_span.evaluate import EvaluateOptions
+from bert_span.jobs.evaluate import evaluate
 from bert_span.squad.reader import read_squad
 
 _MAX_SECONDS = 120
@@ -84,6 +85,11 @@ def run(program, *arguments, must_answer=False, **flags):
     if not said or len(said) > _MAX_MESSAGE or len(said.splitlines()) > 14:
       raise Failure(f"status {status} with the message {message[:2000]!r}")
   return not status
+
+
+def _scores(squad, predictions, odds):
+  files = {"predictions_file": predictions, "na_prob_file": odds}
+  return evaluate(EvaluateOptions(predict_file=squad, **files))
 
 
 def result_or_clear_error(read, *paths):
@@ -140,7 +146,7 @@ class Fuzz:
       for qas_id, value in (values or {}).items():
         assert isinstance(qas_id, str)
         assert isinstance(value, kind)
-    scores = result_or_clear_error(score_files, squad, *paths)
+    scores = result_or_clear_error(_scores, squad, *paths)
     assert scores is None or 0 <= scores["f1"] <= 100
     return scores is not None
 

@@ -16,7 +16,8 @@ import venv
 from bert_span import SpanExtractor
 from bert_span.data.window_batches import example_batches
 from bert_span.serving import verification
-from bert_span.squad.sample_examples import FULL, sample_examples
+from bert_span.squad.options import FULL
+from bert_span.squad.sample_examples import sample_examples
 
 # Of tensorflow and of tensorflow-text.
 _VERSIONS = {"2.16.2": "2.16.1", "2.17.1": "2.17.0", "2.19.1": "2.19.0"}

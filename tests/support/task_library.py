@@ -66,7 +66,8 @@ def main(argv):
 def _examples(preprocessor):
   """Questions on ASCII passages of one window, neither empty nor cut."""
   from bert_span.data.window_batches import example_arrays
-  from bert_span.squad.sample_examples import FULL, sample_examples
+  from bert_span.squad.options import FULL
+  from bert_span.squad.sample_examples import sample_examples
 
   chosen = [
     example

@@ -6,10 +6,8 @@ import pytest
 from programs import succeeds
 from squad_content import spans, squad_content
 
-from bert_span.jobs.lint_squad import lint
-from bert_span.jobs.options import LintOptions
-from bert_span.reporting.lint_options import LintSettings
-from bert_span.text.options import WindowOptions
+from bert_span.jobs.lint_squad import lint_squad
+from bert_span.lint_squad import LintSquadOptions
 
 _VOCABULARY = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nwho\nada\ncame\n?\n"
 
@@ -21,6 +19,10 @@ def _write(folder, *questions):
   return str(path)
 
 
+def _lint(path, **options):
+  return lint_squad(LintSquadOptions(file=path, **options))
+
+
 def _question(qas_id, answer_start=4, question="Who came?"):
   answers = spans(("Ada", answer_start))
   return {"id": qas_id, "question": question, "answers": answers}
@@ -28,14 +30,14 @@ def _question(qas_id, answer_start=4, question="Who came?"):
 
 def test_a_warning_fails_only_when_strict_and_an_error_always(tmp_path, capsys):
   path = _write(tmp_path, _question("q1", answer_start=3))
-  assert lint(path, LintOptions())
-  assert not lint(path, LintOptions(strict=True))
+  assert _lint(path)
+  assert not _lint(path, strict=True)
   text = capsys.readouterr().out
   assert text.count("WARNING: 1 answer: ") == 2
   assert "Not checked without a vocabulary" in text
   questions = (_question("q1", question="X?"), _question("q2", 3, "Y?"))
   path = _write(tmp_path, _question("q1"), *questions)
-  assert not lint(path, LintOptions())
+  assert not _lint(path)
   text = capsys.readouterr().out
   assert "ERROR: 1 question: " in text and "WARNING: 1 answer: " in text
 
@@ -43,9 +45,9 @@ def test_a_warning_fails_only_when_strict_and_an_error_always(tmp_path, capsys):
 def test_damage_is_reported_and_not_repaired(tmp_path, capsys):
   path = tmp_path / "cut.json"
   path.write_text('{"data": [')
-  assert not lint(str(path), LintOptions())
+  assert not _lint(path)
   assert "ends in the middle" in capsys.readouterr().out
-  assert not lint(str(path), LintOptions(as_json=True, fix=True))
+  assert not _lint(path, json=True, fix=True)
   printed = capsys.readouterr()
   assert "no copy was written" in printed.err
   assert json.loads(printed.out)["counts"]["error"] == 1
@@ -57,10 +59,9 @@ def test_fix_writes_a_copy_that_passes_and_json_says_all(tmp_path, capsys):
   path = _write(tmp_path, _question(7, answer_start=3))
   (tmp_path / "vocab.txt").write_text(_VOCABULARY)
   vocab_file = str(tmp_path / "vocab.txt")
-  settings = LintSettings(WindowOptions(128), vocab_file=vocab_file)
+  settings = {"vocab_file": vocab_file, "max_seq_length": 128}
   # "Yes" is [UNK]: 1 of 6 WordPieces, which cannot be repaired.
-  options = LintOptions(as_json=True, fix=True, strict=True)
-  assert not lint(path, options, settings)
+  assert not _lint(path, json=True, fix=True, strict=True, **settings)
   value = json.loads(capsys.readouterr().out)
   assert [finding["kind"] for finding in value["findings"]] == [
     *("answer_moved", "many_unknown_words", "integer_id")
@@ -70,14 +71,14 @@ def test_fix_writes_a_copy_that_passes_and_json_says_all(tmp_path, capsys):
     "log_file": str(tmp_path / "ada.fixed.changes.jsonl"),
     "changes": 2,
   }
-  assert value["settings"]["vocabulary"] == settings.vocab_file
+  assert value["settings"]["vocabulary"] == vocab_file
   log = (tmp_path / "ada.fixed.changes.jsonl").read_text().splitlines()
   assert len(log) == 2
-  lint(path, LintOptions(), settings)
+  _lint(path, **settings)
   text = capsys.readouterr().out
   lines = [" ".join(line.split()) for line in text.splitlines()]
   assert "question, windows 1 1.0 1 1 1 1 1" in lines
-  assert lint(str(tmp_path / "ada.fixed.json"), LintOptions(strict=True))
+  assert _lint(tmp_path / "ada.fixed.json", strict=True)
   assert "0 errors, 0 warnings, 0 notes." in capsys.readouterr().out
 
 

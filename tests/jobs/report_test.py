@@ -12,8 +12,8 @@ from tiny_extractor import CONTEXT, shared_model
 pytest.importorskip("jinja2", reason="pip install -e '.[report]'")
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")
 from bert_span.extractors.bio_extractor import BioExtractor
-from bert_span.jobs.options import ReportOptions
-from bert_span.jobs.report import write_report
+from bert_span.jobs.report import report
+from bert_span.report import ReportOptions
 
 _HOSTILE = (
   "<script>document.title='taken'</script>"
@@ -52,8 +52,8 @@ def _write_files(folder, context, rows):
 
 
 def _write_report(predict_file, nbest_file, page, **options):
-  options = ReportOptions(nbest_file, output_file=page, **options)
-  write_report(options, predict_file)
+  files = {"predict_file": predict_file, "nbest_file": nbest_file}
+  report(ReportOptions(**files, output_file=page, **options))
 
 
 @pytest.fixture(scope="module")
@@ -184,8 +184,8 @@ def test_files_that_do_not_fit_together_are_named(tmp_path):
   files = _write_files(tmp_path, CONTEXT, _SMALL)
   page, bio = tmp_path / "page.html", str(shared_model(kind=BioExtractor))
   for model, question_id, named in (
-    ("none", "whence", "--question_id=whence"),
-    (bio, "who", "--question_id: .* bio head"),
+    ("none", "whence", "question_id=whence"),
+    (bio, "who", "question_id=who: .* bio head"),
   ):
     with pytest.raises(ValueError, match=named):
       _write_report(*files, page, model=model, question_id=question_id)

@@ -6,13 +6,13 @@ import pytest
 from programs import succeeds
 from squad_content import spans, squad_content
 
-from bert_span.data.bio_preprocessor import BioPreprocessor
+from bert_span.inspect_windows import InspectWindowsOptions
 from bert_span.jobs.inspect_windows import inspect_windows
 
 
 @pytest.fixture
 def small_files(tmp_path):
-  """Paths of a file of two questions and of a tiny vocabulary."""
+  """A file of two questions and a tiny vocabulary, as options."""
   squad = squad_content(
     "Yes Ada came",
     {"id": 7, "question": "who", "answers": spans(("Ada", 4), ("came", 8))},
@@ -22,7 +22,7 @@ def small_files(tmp_path):
   input_file, vocab_file = tmp_path / "input.json", tmp_path / "vocab.txt"
   input_file.write_text(json.dumps(squad))
   vocab_file.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nwho\nada\ncame\n")
-  return str(input_file), str(vocab_file)
+  return {"input_file": input_file, "vocab_file": vocab_file}
 
 
 @pytest.mark.usefixtures("eager")
@@ -30,7 +30,7 @@ def test_without_training_every_question_has_rows_without_labels(
   small_files, tmp_path
 ):
   output = tmp_path / "windows.jsonl"
-  inspect_windows(*small_files, output_file=str(output))
+  inspect_windows(InspectWindowsOptions(**small_files, output_file=output))
   rows = map(json.loads, output.read_text().splitlines())
   found = [(row["qas_id"], row["start_position"]) for row in rows]
   assert found == [("7", None), ("lost", None)]
@@ -40,10 +40,9 @@ def test_without_training_every_question_has_rows_without_labels(
 def test_training_rows_hold_the_first_answer_and_findings_go_to_stderr(
   small_files,
 ):
-  input_file, vocab_file = small_files
   result = succeeds(
     *("bert_span.inspect_windows", "--is_training"),
-    *(f"--input_file={input_file}", f"--vocab_file={vocab_file}"),
+    *(f"--{name}={path}" for name, path in small_files.items()),
   )
   (line,) = result.stdout.splitlines()
   assert json.loads(line) == {
@@ -67,12 +66,10 @@ def test_bio_labels_are_those_of_every_annotator(small_files, capsys):
     "soft": [outside, half, half],
     "first": [outside, begin, outside],
   }.items():
-    inspect_windows(
-      *small_files,
-      preprocessor_class=BioPreprocessor,
-      is_training=True,
-      annotator_labels=annotators,
+    options = InspectWindowsOptions(
+      **small_files, head="bio", is_training=True, annotator_labels=annotators
     )
+    inspect_windows(options)
     (row,) = map(json.loads, capsys.readouterr().out.splitlines())
     # [CLS] who [SEP] yes ada came [SEP]
     assert row["tag_labels"] == [None, None, None, *tags, None]

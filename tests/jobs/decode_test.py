@@ -14,12 +14,11 @@ from tiny_extractor import (
   shared_model,
 )
 
-from bert_span import WindowOptions
 from bert_span.answers.prediction_files import write_predictions
 from bert_span.answers.window_logits import LogitsWriter
+from bert_span.decode import DecodeOptions
 from bert_span.extractors.bio_extractor import BioExtractor
-from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.jobs.decode import decode_logits
+from bert_span.jobs.decode import decode
 from bert_span.squad.reader import read_squad
 
 
@@ -80,27 +79,31 @@ def test_saved_logits_give_the_files_of_the_model(folder, tmp_path):
 
 
 @pytest.fixture
-def decode(folder, tmp_path):
+def decode_files(folder, tmp_path):
   """A function that decodes several files of logits."""
 
-  def decode_files(*paths, kind=SpanExtractor):
-    return decode_logits(
-      str(folder / "dev.json"),
-      paths,
-      str(tmp_path / "out"),
-      kind.decoder_class.options_type(),
-      kind,
-      vocab_file=str(folder / "vocab.txt"),
-      window_options=WindowOptions(32, 8, 8),
+  def decode_files(*paths, head="span"):
+    options = DecodeOptions(
+      predict_file=folder / "dev.json",
+      logits_file=paths,
+      output_dir=tmp_path / "out",
+      vocab_file=folder / "vocab.txt",
+      head=head,
+      max_seq_length=32,
+      doc_stride=8,
+      max_query_length=8,
     )
+    return decode(options)
 
   return decode_files
 
 
-def test_saved_tag_logits_give_the_files_of_the_model(folder, tmp_path, decode):
+def test_saved_tag_logits_give_the_files_of_the_model(
+  folder, tmp_path, decode_files
+):
   examples = read_squad(str(folder / "dev.json")).examples
   _save(shared_extractor(kind=BioExtractor), examples, tmp_path, False)
-  predictions = decode(tmp_path / "logits.npz", kind=BioExtractor)
+  predictions = decode_files(tmp_path / "logits.npz", head="bio")
   names = ("predictions.json", "span_predictions.json")
   _assert_expected(tmp_path, tmp_path / "out", *names)
   assert any(len(prediction.spans) > 1 for prediction in predictions)
@@ -115,15 +118,15 @@ def _changed(folder, tmp_path, change):
 
 
 def test_an_ensemble_averages_the_logits_of_each_window(
-  folder, tmp_path, decode
+  folder, tmp_path, decode_files
 ):
   def reverse_and_raise(name, values):
     values = values[::-1]
     return values + np.float32(2) if name.endswith("_logits") else values
 
   logits = folder / "logits.npz"
-  expected = decode(logits)
-  ensemble = decode(logits, _changed(folder, tmp_path, reverse_and_raise))
+  expected = decode_files(logits)
+  ensemble = decode_files(logits, _changed(folder, tmp_path, reverse_and_raise))
   assert [p.answer.text for p in ensemble] == [p.answer.text for p in expected]
   # Start and end are each higher by the mean of 0 and 2.
   scores = [p.answer.score + 2 for p in expected[:2]]
@@ -132,11 +135,11 @@ def test_an_ensemble_averages_the_logits_of_each_window(
   )
 
 
-def test_logits_of_other_windows_are_refused(folder, tmp_path, decode):
+def test_logits_of_other_windows_are_refused(folder, tmp_path, decode_files):
   def add_one(name, values):
     last = values[-1:]
     last = last + 1 if name == "doc_span_index" else last
     return np.append(values, last, axis=0)
 
   with pytest.raises(ValueError, match=r"other\.npz: window .* question q1"):
-    decode(folder / "logits.npz", _changed(folder, tmp_path, add_one))
+    decode_files(folder / "logits.npz", _changed(folder, tmp_path, add_one))

@@ -19,8 +19,9 @@ from tiny_extractor import (
 )
 
 from bert_span import AnswerSpan, BioExtractor, SpanExtractor, SquadExample
+from bert_span.ask import AskOptions
+from bert_span.calibrate import CalibrateOptions
 from bert_span.jobs import ask, calibrate
-from bert_span.jobs.options import CalibrationOptions
 from bert_span.presets.span_config import read_span_config
 from bert_span.scoring import calibration
 from bert_span.serving.signatures import ServedModel
@@ -166,8 +167,9 @@ def test_all_that_answers_uses_what_was_fitted(calibrated, capsys):
       np.testing.assert_allclose(found, probabilities, atol=1e-5)
   example = examples[1]
   question, context = example.question, example.context
-  layout = ask.AnswerLayout(is_json=True)
-  ask.ask(str(model), context, [question], layout=layout)
+  ask.ask(
+    AskOptions(model=model, question=(question,), context=context, json=True)
+  )
   asked = json.loads(capsys.readouterr().out)["probability"]
   served = ask_served(ServedModel(extractor), [question], [context])
   right = expected[example.qas_id].answer.probability
@@ -186,7 +188,9 @@ def test_one_question_is_fitted_with_a_warning(tmp_path, capsys, is_right):
   answer = (text, start) if is_right else (CONTEXT, 0)
   qa = {"id": "q", "question": QUESTION, "answers": spans(answer)}
   dev.write_text(json.dumps(squad_content(CONTEXT, qa)))
-  calibrate.calibrate(CalibrationOptions(str(model), plots=False), str(dev))
+  calibrate.calibrate(
+    CalibrateOptions(model=model, predict_file=dev, plots=False)
+  )
   error = capsys.readouterr().err
   assert "1 questions" in error and "300" in error
   report = read(model / "calibration" / "calibration.json")
@@ -208,13 +212,21 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
     (model, dev, {}, "14 of 40 questions"),
     (model, bare, {}, r"bare\.json"),
     (model, dev, {"target_precision": 0.9}, "target_precision needs"),
-    (model, dev, dict.fromkeys(calibrate._TARGETS, 0.9), "one of target_p"),
+    (
+      model,
+      dev,
+      dict.fromkeys(calibrate._TARGETS, 0.9),
+      "target_precision.* or .*target_answered",
+    ),
     (bio, dev, {}, f"{bio}.*bio head"),
     (tmp_path, dev, {}, r"task\.json"),
   ):
     with pytest.raises(ValueError, match=message):
-      options = CalibrationOptions(str(path), plots=False, **options)
-      calibrate.calibrate(options, str(questions))
+      calibrate.calibrate(
+        CalibrateOptions(
+          model=path, predict_file=questions, plots=False, **options
+        )
+      )
   assert (model / "task.json").read_bytes() == config
   assert not (model / "calibration").exists()
 

@@ -1,5 +1,6 @@
 """bert_span.convert and its job: every architecture, to and fro."""
 
+import dataclasses
 import shutil
 
 import numpy as np
@@ -8,6 +9,7 @@ from programs import succeeds
 from tiny_encoder import INPUTS
 from tiny_extractor import CONTEXT, QUESTION, extractor_of, shared_model
 
+from bert_span.convert import ConvertOptions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs.convert import convert
@@ -16,16 +18,22 @@ from bert_span.modeling.encoder import encoder_config
 from bert_span.presets.span_config import read_span_config
 
 
+def _convert(model, output_dir, to="bert_span", **options):
+  convert(ConvertOptions(model=model, output_dir=output_dir, to=to, **options))
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_converted_model_computes_the_same(architecture, tmp_path, capsys):
   extractor = extractor_of(architecture)
   extractor.save_to_preset(tmp_path / "model")
-  convert(str(tmp_path / "model"), str(tmp_path / "there"), "huggingface")
+  _convert(tmp_path / "model", tmp_path / "there", "huggingface")
   assert f"Architecture: {architecture}\n" in capsys.readouterr().out
   names = ("window_options", "decoder_options")
   options = {name: getattr(extractor, name) for name in names}
-  back = str(tmp_path / "back")
-  convert(str(tmp_path / "there"), back, **options)
+  back, given = tmp_path / "back", {}
+  for part in options.values():
+    given |= dataclasses.asdict(part)
+  _convert(tmp_path / "there", back, **given)
   converted = SpanExtractor.from_preset(back)
   expected = encoder_config(extractor.backbone)
   assert encoder_config(converted.backbone) == expected
@@ -43,16 +51,16 @@ def test_a_converted_model_computes_the_same(architecture, tmp_path, capsys):
 def test_a_model_card_goes_with_its_model(tmp_path, to):
   model = shutil.copytree(shared_model(), tmp_path / "model")
   (model / "README.md").write_text("license: mit")
-  convert(str(model), str(tmp_path / "new"), to)
+  _convert(model, tmp_path / "new", to)
   assert (tmp_path / "new" / "README.md").read_text() == "license: mit"
 
 
 def test_what_transformers_cannot_read_is_refused(tmp_path):
-  model = str(shared_model(kind=BioExtractor))
+  model = shared_model(kind=BioExtractor)
   with pytest.raises(ValueError, match="bio head"):
-    convert(model, str(tmp_path / "new"), "huggingface")
-  with pytest.raises(ValueError, match=str(tmp_path)):
-    convert(str(shared_model()), str(tmp_path), "huggingface")
+    _convert(model, tmp_path / "new", "huggingface")
+  with pytest.raises(ValueError, match=f"output_dir={tmp_path}"):
+    _convert(shared_model(), tmp_path, "huggingface")
 
 
 @pytest.mark.parametrize(
@@ -70,11 +78,11 @@ def test_a_mobilebert_that_transformers_lacks_keeps_its_format(
 ):
   extractor = extractor_of("mobilebert", **changes)
   extractor.save_to_preset(tmp_path / "model")
-  model, new = str(tmp_path / "model"), str(tmp_path / "new")
+  model, new = tmp_path / "model", tmp_path / "new"
   with pytest.raises(ValueError, match=f"{message}.*format of this package"):
-    convert(model, new, "huggingface")
-  assert not (tmp_path / "new").exists()
-  convert(model, new)
+    _convert(model, new, "huggingface")
+  assert not new.exists()
+  _convert(model, new)
   config = encoder_config(SpanExtractor.from_preset(new).backbone)
   assert config == encoder_config(extractor.backbone)
 

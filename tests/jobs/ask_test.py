@@ -20,11 +20,10 @@ from tiny_extractor import (
   shared_model,
 )
 
-from bert_span import DecoderOptions
+from bert_span.ask import AskOptions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs import ask as job
-from bert_span.text.options import WindowOptions
 
 _OTHER = "When was the cafe built?"
 
@@ -39,9 +38,11 @@ def _eagerly():
 def ask(capsys):
   """A function of questions that returns the printed lines."""
 
-  def ask_in_process(*questions, kind=SpanExtractor, options=None, **layout):
-    path, layout = str(shared_model(kind=kind)), job.AnswerLayout(**layout)
-    job.ask(path, CONTEXT, [*questions], layout, decoder_options=options)
+  def ask_in_process(*questions, kind=SpanExtractor, **options):
+    model = shared_model(kind=kind)
+    job.ask(
+      AskOptions(model=model, question=questions, context=CONTEXT, **options)
+    )
     return capsys.readouterr().out.splitlines()
 
   return ask_in_process
@@ -61,35 +62,40 @@ def test_answers_are_marked_and_followed_by_their_n_best_lists(ask):
     assert float(probability) == pytest.approx(answer.probability, abs=1e-4)
     assert place == f"{answer.char_start}-{answer.char_end}"
     assert text == answer.text
-  several = ask(QUESTION, _OTHER, blank_lines=True, show_questions=True)
+  several = ask(QUESTION, _OTHER)
   assert several[: len(lines) + 2] == [f"Question: {QUESTION}", *lines, ""]
   assert several[len(lines) + 2] == f"Question: {_OTHER}"
 
 
 def test_a_question_that_is_cut_is_named(capsys):
-  model, layout = str(shared_model()), job.AnswerLayout()
   for length, is_named in ((4, True), (5, False)):
-    window_options = WindowOptions(32, 8, max_query_length=length)
-    job.ask(model, CONTEXT, [QUESTION], layout, window_options=window_options)
+    options = AskOptions(
+      model=shared_model(),
+      question=(QUESTION,),
+      context=CONTEXT,
+      max_query_length=length,
+    )
+    job.ask(options)
     line = capsys.readouterr().err
     assert (f"--max_query_length={length}" in line) == is_named
     assert (QUESTION in line) == is_named
 
 
 def test_json_says_no_answer_above_the_null_threshold(ask):
-  options = DecoderOptions(
-    version_2_with_negative=True, null_score_diff_threshold=-1000
-  )
-  lines = ask(QUESTION, options=options)
+  options = {
+    "version_2_with_negative": True,
+    "null_score_diff_threshold": -1000.0,
+  }
+  lines = ask(QUESTION, **options)
   assert lines[0].startswith("No answer: ")
   assert "threshold -1000.000" in lines[0]
   assert lines[2].split()[0] == "score"
-  (line,) = ask(QUESTION, options=options, is_json=True)
+  (line,) = ask(QUESTION, **options, json=True)
   row = json.loads(line)
   assert (row["answer"], row["char_start"], row["char_end"]) == ("", None, None)
   # Without version 2 the threshold decides nothing.
-  options = DecoderOptions(null_score_diff_threshold=-1000)
-  assert ask(QUESTION, options=options)[0].startswith("Answer: ")
+  options = {"null_score_diff_threshold": -1000.0}
+  assert ask(QUESTION, **options)[0].startswith("Answer: ")
 
 
 def test_every_span_of_a_bio_head_is_marked_and_listed(ask):
@@ -101,7 +107,7 @@ def test_every_span_of_a_bio_head_is_marked_and_listed(ask):
   assert lines[2].count("[[") == len(spans)
   assert lines[2].replace("[[", "").replace("]]", "") == CONTEXT
   assert [line.split(maxsplit=3)[3] for line in lines[5:]] == texts
-  (line,) = ask(QUESTION, kind=BioExtractor, is_json=True)
+  (line,) = ask(QUESTION, kind=BioExtractor, json=True)
   answers = json.loads(line)["answers"]
   place = operator.itemgetter("text", "char_start", "char_end")
   assert list(map(place, answers)) == [place(vars(span)) for span in spans]

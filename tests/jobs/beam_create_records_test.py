@@ -4,8 +4,8 @@ import pytest
 import tensorflow as tf
 from programs import error_line, run_here, succeeds
 
-from bert_span.jobs.create_pretraining_data import write_masked_text
-from bert_span.pretraining.options import MaskingOptions, TextLocation
+from bert_span.create_pretraining_data import CreatePretrainingDataOptions
+from bert_span.jobs.create_pretraining_data import create_pretraining_data
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 
@@ -33,16 +33,16 @@ def test_shards_are_the_files_of_create_pretraining_data(
   )
   succeeds(*command)
   single = str(tmp_path / "single.tfrecord")
-  write_masked_text(
-    [single],
-    text=TextLocation(f"{tmp_path}/*.txt"),
-    vocab_file=str(squad_folder / "vocab.txt"),
-    do_lower_case=True,
-    max_seq_length=16,
-    options=MaskingOptions(max_predictions=MaskingOptions().budget(14)),
-    dupe_factor=2,
-    num_workers=2,
-    worker=1,
+  create_pretraining_data(
+    CreatePretrainingDataOptions(
+      output_file=(single,),
+      input_file=f"{tmp_path}/*.txt",
+      vocab_file=squad_folder / "vocab.txt",
+      max_seq_length=16,
+      dupe_factor=2,
+      num_workers=2,
+      worker=1,
+    )
   )
   expected = _examples_in(single)
   assert len(expected) > 2
