@@ -26,9 +26,10 @@ import time
 
 from absl import flags
 
-from benchmarks.inputs import count_flag, read_pairs, whole_numbers
+from benchmarks.inputs import check, count_flag, read_pairs, whole_numbers
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
+from bert_span.options.extras import check_extra
 
 _MODEL = flags.DEFINE_string("model", "minilm_squad", "As in beam_predict.")
 _WORKERS = flags.DEFINE_list("workers", ["1", "2"], "Numbers of workers.")
@@ -59,7 +60,7 @@ class _Run:
 
 def main(argv):
   """Runs all, and prints a table and the memory."""
-  program.check_extra("beam", "apache_beam")
+  check_extra("beam", "apache_beam")
   from benchmarks.random_models import random_extractor
 
   workers = whole_numbers(_WORKERS)
@@ -119,7 +120,7 @@ def _run(folder, model, rows, workers):
       usage.update(_usage_of_workers(folder))
       time.sleep(0.1)
   text = log.read_text(encoding="utf-8")
-  program.check(job.returncode == 0, text)
+  check(job.returncode == 0, text)
   answering, loading = map(float, _RATE.search(text).groups())
   return _Run(
     questions=len(rows),

@@ -32,7 +32,8 @@ from benchmarks import inputs, repetitions
 from benchmarks.machine import describe_machine
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
-from bert_span.cli.option_flags import define_flags, read_flags
+from bert_span.cli.flags import define_flags, read_flags
+from bert_span.options.extras import check_extra
 from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import load_vocabulary
 
@@ -65,11 +66,11 @@ def main(argv):
     print(json.dumps(_measure(side, int(cores))))
     return
   inputs.check_known(_SIDES, _CONVERTERS)
-  program.check(
+  inputs.check(
     "byte_pairs" not in (_SIDES.value or ()) or _BYTE_PAIRS.value,
     "--sides=byte_pairs needs --byte_pairs, the vocab.json of a RoBERTa.",
   )
-  program.check(
+  inputs.check(
     "sentence_pieces" not in (_SIDES.value or ()) or _SENTENCE_PIECES.value,
     "--sides=sentence_pieces needs --sentence_pieces, the model of an XLM-R.",
   )
@@ -77,7 +78,7 @@ def main(argv):
   if _SIDES.value is None and importlib.util.find_spec("transformers"):
     sides.append("transformers")
   peers = ["transformers"] if "transformers" in sides else []
-  program.check_extra("bench", *peers)
+  check_extra("bench", *peers)
   print(describe_machine("tensorflow", "tensorflow-text", *peers))
   print_head(
     *("cores", "side", "windows", "windows/s", "lowest to highest"),
@@ -114,7 +115,7 @@ def _threads(cores):
 def _measure(side, cores):
   """Times one side; returns the dict to print."""
   available = sorted(os.sched_getaffinity(0))
-  program.check(
+  inputs.check(
     cores <= len(available),
     f"--cores={cores}: this process may use {len(available)}.",
   )

@@ -7,7 +7,6 @@ import os
 from absl import flags
 
 import bert_span
-from bert_span.cli import program
 
 # --help lists them as flags of the benchmark, not of this module.
 flags.disclaim_key_flags()
@@ -47,7 +46,7 @@ def random_head_flag():
 def whole_numbers(holder):
   """Returns the values of a list flag, whole numbers of at least 1."""
   values = [value.strip() for value in holder.value if value.strip()]
-  program.check(
+  check(
     all(value.isdecimal() and int(value) > 0 for value in values),
     f"--{holder.name} must list whole numbers of at least 1, separated by "
     f"commas. Received: {','.join(holder.value)}.",
@@ -58,7 +57,7 @@ def whole_numbers(holder):
 def check_known(holder, known):
   """Checks the values of a list flag, if it has any."""
   unknown = ", ".join(set(holder.value or ()) - set(known))
-  program.check(
+  check(
     not unknown,
     f"--{holder.name} knows {', '.join(known)}. Received: {unknown}.",
   )
@@ -104,3 +103,9 @@ def batches_of(pairs, size):
     tuple(map(list, zip(*itertools.islice(endless, size), strict=True)))
     for _ in range(max(len(pairs) // size, 1))
   ]
+
+
+def check(condition, message):
+  """Raises ValueError with a message unless a condition holds."""
+  if not condition:
+    raise ValueError(message)

@@ -24,6 +24,7 @@ from absl import flags
 from benchmarks.inputs import count_flag
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
+from bert_span.options.extras import check_extra
 
 _MODEL = flags.DEFINE_string("model", "minilm_squad", "Model to ask.")
 _QUESTIONS_FILE = flags.DEFINE_string(
@@ -43,7 +44,7 @@ _SCORES = {
 
 def main(argv):
   """Asks all questions and prints a table."""
-  program.check_extra("search", "bm25s")
+  check_extra("search", "bm25s")
   from bert_span.extractors.span_extractor import SpanExtractor
   from bert_span.scoring.squad_scores import question_scores
   from bert_span.search.passage_index import PassageIndex

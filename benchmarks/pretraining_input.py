@@ -15,7 +15,6 @@ the model does not wait for text. `masking`: full sequences of random
 WordPieces, by processor time, so per core.
 """
 
-import dataclasses
 import tempfile
 import time
 
@@ -105,27 +104,19 @@ def _masking_seconds(pretraining_input):
 
 def _job_and_dataset(folder):
   """Returns a `PretrainingJob` and the dataset of its batches."""
-  from bert_span.jobs.run_pretraining import PretrainingJob, PretrainingRun
-  from bert_span.presets.encoder_source import EncoderSource
-  from bert_span.pretraining.options import (
-    MaskingOptions,
-    PretrainingOptions,
-    TextLocation,
-  )
+  from bert_span.jobs.run_pretraining import PretrainingJob
   from bert_span.pretraining.text_sources import find_sources
+  from bert_span.run_pretraining import RunPretrainingOptions
 
-  masking = MaskingOptions()
-  run = PretrainingRun(
+  options = RunPretrainingOptions(
+    do_train=True,
     output_dir=folder,
-    source=EncoderSource(preset=_PRESET.value),
+    input_file=_INPUT_FILE.value,
+    preset=_PRESET.value,
     max_seq_length=_MAX_SEQ_LENGTH.value,
-    masking=dataclasses.replace(
-      masking, max_predictions=masking.budget(_MAX_SEQ_LENGTH.value - 2)
-    ),
-    options=PretrainingOptions(train_batch_size=_BATCH_SIZE.value),
+    train_batch_size=_BATCH_SIZE.value,
   )
-  job = PretrainingJob(run)
-  text = find_sources(TextLocation(_INPUT_FILE.value))
+  job, text = PretrainingJob(options), find_sources(options)
   return job, job.input.training_batches(text, _BATCH_SIZE.value).dataset(0)
 
 

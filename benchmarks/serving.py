@@ -44,6 +44,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.repetitions import milliseconds, percentile
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
+from bert_span.options.extras import check_extra
 
 _MODEL = flags.DEFINE_string(
   "model",
@@ -98,7 +99,7 @@ def main(argv):
   check_known(_PEERS, PEERS)
   peers = _PEERS.value or _installed()
   missing = {package for peer in peers for package in missing_packages(peer)}
-  program.check_extra("bench", *sorted(missing))
+  check_extra("bench", *sorted(missing))
   batch_sizes = whole_numbers(_BATCH_SIZES)
   # TensorFlow's notes on names and files would clutter the table.
   logging.set_verbosity(logging.WARNING)

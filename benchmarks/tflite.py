@@ -33,12 +33,17 @@ from benchmarks.inputs import count_flag
 from benchmarks.machine import describe_machine, vector_instructions
 from benchmarks.repetitions import seconds_in_turns
 from benchmarks.tables import print_head, print_row
-from bert_span.cli import model_flags, program
+from bert_span.cli import program
 
 _MODEL = flags.DEFINE_string(
   "model", "minilm_squad", "Model directory, or the packaged model."
 )
-(_PREDICT_FILE,) = model_flags.define_shared_flags("predict_file")
+_PREDICT_FILE = flags.DEFINE_string(
+  "predict_file",
+  None,
+  "SQuAD file (JSON, Parquet) of the questions to answer.",
+  required=True,
+)
 _QUESTIONS = count_flag(
   "questions", 500, "Questions to score, drawn at random."
 )
@@ -76,7 +81,6 @@ _COLUMNS = (
 
 def main(argv):
   """Exports, scores and times the files, and prints a row for each."""
-  program.require(_PREDICT_FILE)
   logging.set_verbosity(logging.WARNING)
   from bert_span import SpanExtractor
   from bert_span.squad.reader import read_squad

@@ -26,7 +26,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.op_times import OpTimes, read_trace
 from benchmarks.random_models import SHAPES, random_encoder, random_span_model
 from bert_span.cli import program
-from bert_span.cli.option_flags import define_flags, read_flags
+from bert_span.cli.flags import define_flags, read_flags
 from bert_span.training.options import ExecutionOptions
 
 _SHAPE = flags.DEFINE_enum("shape", "minilm", list(SHAPES), "Model to train.")

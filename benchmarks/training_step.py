@@ -24,7 +24,7 @@ from benchmarks.inputs import check_known
 from benchmarks.random_models import SHAPES, random_encoder, random_span_model
 from benchmarks.repetitions import measured_apart
 from bert_span.cli import program
-from bert_span.cli.option_flags import define_flags, read_flags
+from bert_span.cli.flags import define_flags, read_flags
 from bert_span.training.options import ExecutionOptions
 
 _SHAPES = flags.DEFINE_list(

@@ -11,102 +11,83 @@ end in .tfrecord are read as records of bert_span.create_pretraining_data.
 
 import dataclasses
 
-from absl import flags
-
-from bert_span.cli import (
-  model_flags,
-  pretraining_flags,
-  program,
-  training_flags,
+from bert_span.cli.program import program
+from bert_span.options.fields import changed, option
+from bert_span.pretraining.options import (
+  PretrainingOptions,
+  SequenceOptions,
+  TextLocation,
+  check_text,
 )
-from bert_span.cli.option_flags import define_flags, read_flags
-from bert_span.jobs.options import PretrainingRunOptions
-from bert_span.pretraining.options import PretrainingOptions, TextLocation
-
-_EVAL_FILE = flags.DEFINE_string(
-  "eval_file",
-  None,
-  "Held-out text for --do_eval and --eval_steps, in the format of "
-  "--input_file; without --do_train the default is --input_file.",
-)
-_BEST_METRIC = flags.DEFINE_enum(
-  "best_metric",
-  None,
-  ["mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"],
-  "With --eval_steps: the metric on --eval_file of the best checkpoint; by "
-  "default the last checkpoint is kept.",
-)
-define_flags(PretrainingRunOptions)
-_TRAINING = define_flags(PretrainingOptions)
-(_OUTPUT_DIR,) = model_flags.define_shared_flags("output_dir")
-_DRY_RUN = training_flags.define_run_flags()
-training_flags.define_encoder_flags()
-(_MAX_SEQ_LENGTH,) = pretraining_flags.define_masked_text_flags()
+from bert_span.storage.options import FileOptions, OutputFolder
+from bert_span.training.options import TRAINING_FILES, RunOptions
 
 
-@program.entry_point
-def run(argv):
-  steps = read_flags(PretrainingRunOptions)
-  _check_flags(steps)
-  training_flags.report_unused_flags()
-  program.import_tensorflow()
-  from bert_span.jobs import run_pretraining
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunPretrainingOptions(
+  RunOptions, SequenceOptions, PretrainingOptions, TextLocation, FileOptions
+):
+  """The options of `bert_span.jobs.run_pretraining.run_pretraining`."""
 
-  arguments = training_flags.run_arguments()
-  if not steps.do_train:
-    trained = run_pretraining.trained_source(_OUTPUT_DIR.value)
-    if not trained:
-      training_flags.check_encoder_flags(needs_model=True)
-    arguments["source"] = trained or arguments["source"]
-  eval_file, eval_text = _EVAL_FILE.value, {}
-  if eval_file:
-    eval_text = {"files": eval_file, "dataset": None}
-  run_of_flags = run_pretraining.PretrainingRun(
-    **dataclasses.asdict(steps),
-    **arguments,
-    max_seq_length=_MAX_SEQ_LENGTH.value,
-    output_dir=_OUTPUT_DIR.value,
-    masking=pretraining_flags.masking_options(),
-    options=read_flags(
-      PretrainingOptions, execution=training_flags.execution_options()
-    ),
-    text=read_flags(TextLocation),
-    eval_text=read_flags(TextLocation, **eval_text),
-    selection=training_flags.selection_options(_BEST_METRIC.value),
+  do_eval: bool = option(False, "Whether to score the model on held-out text.")
+  do_export: bool = option(
+    True,
+    "Whether to write a trained model also as a TensorFlow 1 checkpoint and as "
+    "a Hugging Face directory.",
   )
-  if _DRY_RUN.value:
-    run_pretraining.print_dry_run(run_of_flags)
-  else:
-    run_pretraining.run_pretraining(run_of_flags)
-
-
-def _check_flags(steps):
-  """Checks the relations of the flags, before anything is loaded."""
-  eval_file = _EVAL_FILE.value
-  if not (steps.do_train or steps.do_eval):
-    raise ValueError("Give --do_train or --do_eval.")
-  program.require(_OUTPUT_DIR)
-  if steps.do_train or not eval_file:
-    pretraining_flags.check_text_flags()
-  if steps.do_train:
-    training_flags.check_encoder_flags(needs_model=True)
-    if not _TRAINING.learning_rate.value:
-      raise ValueError("--do_train needs --learning_rate above 0.")
-    if steps.do_eval and not eval_file:
-      raise ValueError("--do_eval with --do_train needs --eval_file.")
-  best_metric = _BEST_METRIC.value
-  training_flags.check_run_flags(
-    steps.do_train,
-    _TRAINING.train_batch_size.value,
-    best_metric,
-    None if eval_file else "--eval_file",
+  eval_steps: int | None = changed(
+    RunOptions, "eval_steps", needs=("do_train", "eval_file")
   )
-  scores_sbo = (best_metric or "").startswith("sbo")
-  if scores_sbo and not _TRAINING.span_boundary.value:
-    raise ValueError(
-      f"--best_metric={best_metric} is not trained with --nosbo. Leave one out."
-    )
+  eval_file: str | None = option(
+    None,
+    "Held-out text for do_eval and eval_steps, in the format of input_file; "
+    "without do_train the default is input_file.",
+    is_input=True,
+  )
+  eval_batch_size: int = option(
+    8, "Sequences that are scored at once.", minimum=1
+  )
+  max_eval_steps: int = option(100, "Most batches of held-out text.", minimum=1)
+  best_metric: str | None = option(
+    None,
+    "With eval_steps: the metric on eval_file of the best checkpoint; by "
+    "default the last checkpoint is kept.",
+    choices=("mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"),
+  )
+  output_dir: str = changed(
+    OutputFolder,
+    "output_dir",
+    writes={
+      "do_train": (
+        *TRAINING_FILES,
+        *("data_places.jsonl", "tf1/", "huggingface/"),
+      ),
+      "do_eval": ("eval_results.json",),
+    },
+  )
 
+  def __post_init__(self):
+    super().__post_init__()
+    if not (self.do_train or self.do_eval):
+      raise ValueError("Give do_train or do_eval.")
+    if self.do_train or not self.eval_file:
+      check_text(self)
+    if self.do_train:
+      self.check_model()
+      if not self.learning_rate:
+        raise ValueError("do_train needs learning_rate above 0.")
+      if self.do_eval and not self.eval_file:
+        raise ValueError("do_eval with do_train needs eval_file.")
+    if (self.best_metric or "").startswith("sbo") and not self.span_boundary:
+      raise ValueError(
+        f"best_metric={self.best_metric} is not trained with "
+        "span_boundary=False. Leave one out."
+      )
+
+
+run = program(
+  RunPretrainingOptions, "bert_span.jobs.run_pretraining:run_pretraining"
+)
 
 if __name__ == "__main__":
   run()

@@ -78,7 +78,7 @@ def _may_import(place, name):
   if package not in ("bert_span", "export"):
     return True
   target = _place(name)
-  if target == "programs" or {place.split("/")[0], target} == {"cli", "jobs"}:
+  if target == "programs" or {place, target} == {"cli", "jobs"}:
     return False
   return _ORDER.index(target) <= _ORDER.index(place)
 

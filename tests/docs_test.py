@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import gzip
+import importlib
 import importlib.resources
 import inspect
 import json
@@ -20,6 +21,7 @@ from absl import flags
 from programs import define_flags, run_here, run_python
 
 import bert_span
+import bert_span.jobs
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _FOLDERS = ".", "docs", "export", "export/*", "benchmarks", "benchmarks/*"
@@ -78,7 +80,7 @@ def test_the_flags_of_every_command_exist(page):
     if (_ROOT / program.replace(".", "/")).is_dir():
       program += ".__main__"
     code = _text(f"{program.replace('.', '/')}.py")
-    if not re.search(r"^def (main|run)\(argv\)", code, re.M):
+    if not re.search(r"^(def (main|run)\(argv\)|run = program)", code, re.M):
       continue
     known = {*_flags_of(program), "flagfile", "help", "helpfull"}
     unknown = set(names) - known
@@ -115,6 +117,36 @@ def test_relative_links_exist(page):
     target = (_ROOT / page).parent / path if path else _ROOT / page
     assert target.exists(), link
     assert not anchor or anchor in _anchors(target), link
+
+
+def test_the_page_of_flags_is_that_of_the_options():
+  written = runpy.run_path(str(_ROOT / "docs" / "write_flags.py"))
+  # If not: python docs/write_flags.py
+  assert _text("docs/flags.md") == written["flags_page"]()
+
+
+def test_the_program_of_the_development_page_runs(tmp_path, monkeypatch):
+  _, program, job = _blocks("docs/development.md", "python")
+  for folder, package in (("", bert_span), ("jobs", bert_span.jobs)):
+    path = tmp_path / folder
+    path.mkdir(exist_ok=True)
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(path)])
+  (tmp_path / "count_questions.py").write_text(program)
+  (tmp_path / "jobs" / "count_questions.py").write_text(job)
+  questions = _ROOT / "bert_span" / "sample" / "dev.json"
+  name, data = "bert_span.count_questions", f"--predict_file={questions}"
+  count = int(run_here(name, data).stdout)
+  assert 0 < int(run_here(name, data, "--answerable").stdout) < count
+  refused = run_here(name, data, f"--output_file=file://{questions}")
+  assert "--output_file=file:" in refused.stderr and refused.returncode == 1
+  module = importlib.import_module(name)
+  options = module.CountQuestionsOptions(predict_file=questions)
+  assert (
+    importlib.import_module("bert_span.jobs.count_questions").count_questions(
+      options
+    )
+    == count
+  )
 
 
 def test_the_api_page_has_every_public_name():

@@ -20,31 +20,20 @@ _PROGRAMS = sorted(
 
 
 @pytest.mark.parametrize("program", _PROGRAMS)
-def test_a_program_imports_one_job_and_that_in_a_function(program):
+def test_a_program_is_its_options_and_one_job(program):
   path = _ROOT.joinpath(*program.split(".")).with_suffix(".py")
   tree = ast.parse(path.read_text("utf-8"))
-  lazy = []
   for node in ast.walk(tree):
-    if isinstance(node, ast.Import):
-      modules = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-      modules = [node.module]
-    else:
-      continue
-    if node not in tree.body:
-      lazy += modules
-      continue
-    for module in modules:
-      is_ours = re.match(
-        r"absl|bert_span\.(cli|options)\b|.*(options|encoder_source)$", module
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+      assert node in tree.body
+    if isinstance(node, ast.ImportFrom):
+      assert re.match(
+        r"bert_span\.(cli|options)\b|.*(options|encoder_source)$", node.module
       )
-      assert is_ours or module.split(".")[0] in sys.stdlib_module_names, module
+    elif isinstance(node, ast.Import):
+      assert node.names[0].name in sys.stdlib_module_names
   name = program.split(".")[1]
-  if lazy:
-    (job,) = lazy
-    assert job.startswith("bert_span.jobs")
-  else:
-    assert f'"bert_span.jobs.{name}:' in path.read_text("utf-8")
+  assert f'"bert_span.jobs.{name}:{name}"' in path.read_text("utf-8")
 
 
 # Prints the help of each program, and the modules that were loaded for it.

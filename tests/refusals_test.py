@@ -25,7 +25,7 @@ _REFUSED = {
     ("--do_train --vocab_file=", "--vocab_file"),
     ("--do_train --dataset=squad/v1.1", "--dataset"),
     ("--do_train --use_tpu --precision=float16", "bfloat16"),
-    ("--do_train --use_tpu --length_buckets=32", "--length_buckets=none"),
+    ("--do_train --use_tpu --length_buckets=32", "--length_buckets=32"),
     ("--do_train --distribution=one_device --num_devices=2", "mirrored"),
     ("--do_train --accumulate_steps=5", "--accumulate_steps=5"),
     ("--do_train --max_seq_length=15", "max_query_length (12)"),
@@ -112,7 +112,7 @@ _REFUSED = {
   "tests.conformance.__main__": [("--data=somewhere", "--goldens")],
   "convert": [("--model=m", "--output_dir")],
   "beam_create_records": [
-    ("squad", "first word must be pretraining"),
+    ("squad --vocab_file=v --output_dir=o", "one of pretraining"),
     ("pretraining --output_dir=x --vocab_file=v", "--input_file"),
   ],
   "beam_predict --model=minilm_squad --input=i --output_dir=o": [

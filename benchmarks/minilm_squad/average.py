@@ -12,6 +12,7 @@ models, CVPR 2022.
 import numpy as np
 from absl import flags
 
+from benchmarks.inputs import check
 from bert_span.cli import program
 
 _MODELS = flags.DEFINE_multi_string(
@@ -29,7 +30,7 @@ def main(argv):
   extractors = [SpanExtractor.from_preset(model) for model in _MODELS.value]
   for weights in zip(*(e.weights for e in extractors), strict=True):
     shapes = {(weight.path, tuple(weight.shape)) for weight in weights}
-    program.check(
+    check(
       len(shapes) == 1,
       f"--model: the models differ in their weights: {sorted(shapes)}.",
     )

@@ -20,7 +20,7 @@ import random
 import numpy as np
 from absl import flags
 
-from benchmarks.inputs import count_flag, read_examples
+from benchmarks.inputs import check, count_flag, read_examples
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
@@ -82,7 +82,7 @@ def _parts(kind):
   from bert_span import read_squad
 
   path = os.path.join(_DATA.value, f"{_PART.value}_{kind}.json")
-  program.check(os.path.exists(path), f"--data: there is no {path}.")
+  check(os.path.exists(path), f"--data: there is no {path}.")
   examples = read_squad(path).examples
   articles = {e.title: None for e in examples}
   trained = set(list(articles)[::2])

@@ -20,7 +20,7 @@ import random
 import numpy as np
 from absl import flags
 
-from benchmarks.inputs import count_flag
+from benchmarks.inputs import check, count_flag
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 
@@ -75,7 +75,7 @@ def _read():
 
   prefix = os.path.join(_DATA.value, f"{_PART.value}_")
   paths = sorted(glob.glob(f"{prefix}*.json"))
-  program.check(paths, f"--data: there is no {prefix}*.json.")
+  check(paths, f"--data: there is no {prefix}*.json.")
   return {
     path.removeprefix(prefix).removesuffix(".json"): _sample(
       read_squad(path).examples

@@ -121,7 +121,7 @@ def _define(field, text):
     define(name, default, text, rules["minimum"], rules["maximum"])
   else:
     define = flags.DEFINE_bool if kind is bool else flags.DEFINE_string
-    define(name, default, text)
+    define(name, str(default) if _may_be_none(field) else default, text)
   flags.register_validator(name, lambda value: _checked(field, value))
 
 

@@ -1,13 +1,9 @@
 """How every program is run, refuses what it cannot do, and loads TensorFlow."""
 
 import contextlib
-import functools
 import gc
 import importlib
-import importlib.util
-import itertools
 import os
-import re
 import shutil
 import signal
 import sys
@@ -16,18 +12,12 @@ import tempfile
 from absl import app, flags, logging
 
 from bert_span.cli.flags import define_flags, read_flags, with_flags
-from bert_span.cli.output_files import check_output_files
 from bert_span.keras_backend import ensure_tensorflow_backend
 from bert_span.options.fields import FOREIGN, WORD, option_fields
 from bert_span.training.callbacks import Preempted
 
 # --help lists flags as those of the program, not of this module.
 flags.disclaim_key_flags()
-
-# How the names of flags end that name files or folders.
-_PATH_FLAGS = (
-  *("_file", "_dir", "model", "input", "output", "preset", "teacher"),
-)
 
 # The errors of tf.errors that files, storage, memory or other machines cause.
 # Their messages say what a user needs; any other error is a bug.
@@ -78,10 +68,13 @@ def program(
 
   if exits_on_sigterm:
     main = exit_on_sigterm()(main)
-  main.__module__ = options_type.__module__
   rules = [f.metadata["flag"] for f in option_fields(options_type)]
 
   def run():
+    # --help describes a program that an installed command has started, too.
+    sys.modules["__main__"].__doc__ = sys.modules[
+      options_type.__module__
+    ].__doc__
     names = define_flags(options_type)
     try:
       run_program(
@@ -89,31 +82,17 @@ def program(
         arguments=WORD in rules,
         foreign_flags=FOREIGN in rules,
         log_level=log_level,
-        checks_outputs=False,
       )
     finally:
       for name in names:
         delattr(flags.FLAGS, name)
 
   run.main = main
-  run.options_type = main.options_type = options_type
+  run.options_type = options_type
   return run
 
 
-def entry_point(main=None, **options):
-  """Decorates a function of argv: a call without it is `run_program`."""
-  if main is None:
-    return functools.partial(entry_point, **options)
-  return functools.wraps(main)(functools.partial(run_program, main, **options))
-
-
-def run_program(
-  main,
-  arguments=False,
-  foreign_flags=False,
-  log_level="2",
-  checks_outputs=True,
-):
+def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
   """Runs a main function of argv; mistakes are one line and exit status 1.
 
   `arguments` allows words that are not flags, `foreign_flags` others' flags.
@@ -126,8 +105,6 @@ def run_program(
       if len(argv) > 1 and not (arguments or foreign_flags):
         words = " ".join(argv[1:])
         raise ValueError(f"unknown arguments {words}; a flag begins with --.")
-      if checks_outputs:
-        check_output_files(program, argv[1:])
       if not flags.FLAGS["verbosity"].present:
         logging.set_verbosity(logging.WARNING)  # No notes on single files.
       return main(argv)
@@ -140,7 +117,7 @@ def run_program(
 
   def parse_flags(argv):
     try:
-      return flags.FLAGS(_known_words(argv), known_only=foreign_flags)
+      return flags.FLAGS(argv, known_only=foreign_flags)
     except (flags.Error, UnicodeError) as error:
       if isinstance(error, UnicodeError):
         error = f"the file of --flagfile is not UTF-8 ({error}). Convert it."
@@ -148,15 +125,6 @@ def run_program(
       print(f"FATAL Flags parsing error: {error}\n{remedy}", file=sys.stderr)
       sys.exit(1)
 
-  _open_missing_streams()
-  module = main.__module__
-  path = sys.argv[0] if module == "__main__" else f"{module}.py"
-  program = re.split("[./]", path.removesuffix(".py"))[-1]
-  if module != "__main__":
-    # Lets --help describe a program that an installed command has started.
-    sys.modules["__main__"].__doc__ = sys.modules[module].__doc__
-    for flag in flags.FLAGS.get_key_flags_for_module(module):
-      flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
   if hasattr(sys.stdout, "reconfigure"):  # A notebook's has none.
     # Lone surrogates and old terminals must not end a program.
     sys.stdout.reconfigure(errors="backslashreplace")
@@ -181,44 +149,6 @@ def run_program(
     # The machine is about to go, and TensorFlow takes seconds to unload.
     sys.stderr.flush()
     os._exit(ended.code)
-
-
-def _open_missing_streams():
-  """Opens the null device for each standard stream that is closed (<&-, >&-).
-
-  Python gives it the lowest free descriptor, that of the stream: a file of the
-  program must not get it.
-  """
-  for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-    if getattr(sys, name) is None:
-      setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
-
-
-def _known_words(argv):
-  """Returns argv after the lines of its --flagfile, which it overrides."""
-  files, rest, words = [], [], iter(argv[1:])
-  for word in words:
-    name = word.lstrip("-").split("=")[0]
-    if word == "--":
-      rest += [word, *words]
-    elif word.startswith("-") and name == "flagfile":
-      files += [word] if "=" in word else [word, *itertools.islice(words, 1)]
-    else:
-      rest.append(word)
-  return [argv[0], *_lines_of(files), *rest]
-
-
-def _lines_of(words):
-  """Yields the flags in the files of --flagfile words, as absl reads them.
-
-  absl does not know the byte order mark, with which some editors begin a file.
-  """
-  for line in flags.FLAGS.read_flags_from_files(words, force_gnu=False):
-    bare = line.removeprefix("\ufeff")
-    if bare != line and bare.lstrip("-").startswith("flagfile"):
-      yield from _lines_of([bare])
-    elif bare == line or not bare.startswith(("#", "//")):
-      yield bare
 
 
 def import_tensorflow():
@@ -263,17 +193,6 @@ def _stderr_kept_back():
       os.close(stderr)
 
 
-def _given_paths():
-  """Yields the name of each given flag that names paths, with each path."""
-  for name in flags.FLAGS:
-    flag = flags.FLAGS[name]
-    # The default of --output_file is written, too.
-    is_given = flag.value and (flag.present or name == "output_file")
-    if is_given and name.endswith(_PATH_FLAGS):
-      values = flag.value if isinstance(flag.value, list) else [flag.value]
-      yield from ((name, path) for path in ",".join(values).split(","))
-
-
 def _is_user_error(error):
   """Whether the message of an error says all that the user needs."""
   if isinstance(error, (ValueError, OSError, flags.Error)):
@@ -291,52 +210,12 @@ def _explanation(error, options=None):
   text = str(error)
   if hasattr(error, "message"):  # TensorFlow's, without the place in its graph.
     text = error.message.split("\n")[0]
-  paths = [(f"--{name}", path) for name, path in _given_paths()]
-  if options is not None:
-    paths = options.named_files()
-  for name, path in paths:
+  for name, path in getattr(options, "named_files", list)():
     if path and (text.startswith(path) or f"'{path}'" in text):
       is_missing = "NotFound" in type(error).__name__
       remedy = " Give an existing path." if is_missing else ""
       return f"{name}: {text}.{remedy}"
   return text
-
-
-def check(condition, message):
-  """Raises IllegalFlagValueError with a message unless a condition holds."""
-  if not condition:
-    raise flags.IllegalFlagValueError(message)
-
-
-def require(*holders):
-  """Checks that each of some flags has a value."""
-  for holder in holders:
-    help_text = flags.FLAGS[holder.name].help
-    check(holder.value, f"--{holder.name} is required: {help_text}")
-
-
-def require_one(first, second):
-  """Checks that exactly one of two flags has a value."""
-  check(
-    bool(first.value) != bool(second.value),
-    f"Give either --{first.name} or --{second.name}.",
-  )
-
-
-def forbid(holders, reason):
-  """Checks that none of some flags is on the command line."""
-  for holder in holders:
-    check(not holder.present, f"--{holder.name} {reason}. Leave the flag out.")
-
-
-def check_extra(extra, *packages, otherwise=""):
-  """Checks that packages of an extra are installed; or else another remedy."""
-  missing = [name for name in packages if not importlib.util.find_spec(name)]
-  if missing:
-    raise ValueError(
-      f"{' and '.join(missing)} not installed. Install with pip install "
-      f"{' '.join(missing)}, or bert_span with its extra [{extra}]{otherwise}."
-    )
 
 
 @contextlib.contextmanager

@@ -117,6 +117,14 @@ def check_no_span(options, kind):
 
 
 def saved_config(model):
-  """Returns the span_config.json of a model and its path; {} without one."""
+  """Returns the span_config.json of a model as a dict; {} without one.
+
+  Raises:
+    ValueError: one of its options has a wrong value.
+  """
   config = model and read_span_config(model)
-  return config or {}, os.path.join(model or "", CONFIG_FILE)
+  if config:
+    path = os.path.join(model, CONFIG_FILE)
+    options_type = extractor_class(config["head"]).decoder_class.options_type
+    options_from_json(options_type, config["decoder"], f"{path}, decoder")
+  return config or {}

@@ -113,7 +113,7 @@ def _answer_source(options):
         "model directory."
       )
     return AnswerSource(model, options.n_best)
-  windows, decoder = merged_options(options, *saved_config(model))
+  windows, decoder = merged_options(options, saved_config(model), model)
   check_n_best(options, decoder)
   return AnswerSource(
     model,

@@ -31,7 +31,7 @@ if typing.TYPE_CHECKING:
 
 def decode(options: "DecodeOptions"):
   """Decodes the mean of saved logits; writes files, returns predictions."""
-  config, path = saved_config(options.model)
+  config = saved_config(options.model)
   vocab_file, lower_case = options.vocab_file, options.do_lower_case
   if options.model:
     if not config:
@@ -45,7 +45,9 @@ def decode(options: "DecodeOptions"):
     lower_case = config["do_lower_case"]
   extractor_class = head_class(options, config.get("head"))
   check_no_span(options, extractor_class)
-  window_options, decoder_options = merged_options(options, config, path)
+  window_options, decoder_options = merged_options(
+    options, config, options.model
+  )
   version_2 = decoder_options.version_2_with_negative
   preprocessor = extractor_class.preprocessor_class(
     load_vocabulary(vocab_file),

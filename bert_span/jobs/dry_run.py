@@ -21,9 +21,9 @@ from bert_span.training.step_runner import StepRunner, compiles_steps
 from bert_span.training.strategy import choose_strategy, named_workers
 
 
-def fine_tuning_lines(extractor, training_set, run):
-  """Yields lines of text on what a `SquadRun` would do with its windows."""
-  windows, options = training_set.windows, run.fine_tuning_options
+def fine_tuning_lines(extractor, training_set, options):
+  """Yields lines of text on what run_squad would do with its windows."""
+  windows = training_set.windows
   yield (
     f"Windows: {len(windows):,} of {training_set.num_examples:,} questions, "
     f"{windows.num_without_answer:,} of them without the answer."
@@ -31,27 +31,29 @@ def fine_tuning_lines(extractor, training_set, run):
   yield from training_set.skipped.lines()
   num_steps = options.num_train_steps(training_set.num_examples)
   num_warmup_steps = options.num_warmup_steps(num_steps)
-  yield from _step_lines(num_steps, num_warmup_steps, options, run.output_dir)
+  yield from _step_lines(
+    num_steps, num_warmup_steps, options, options.output_dir
+  )
   batches = batches_of(extractor, training_set, options)
-  rows = options.train_batch_size // num_replicas(run.devices)
+  rows = options.train_batch_size // num_replicas(options)
   longest = np.resize(np.argsort(windows.lengths)[::-1], max(rows, 1))
   batch = windows.batch(longest, batches.padded_length(longest[:1]))
   loss_fn = window_loss_fn(extractor.preprocessor, extractor.make_loss(options))
-  yield memory_line(extractor, loss_fn, batch, options, run.devices)
+  yield memory_line(extractor, loss_fn, batch, options, options)
 
 
 def pretraining_lines(job, text):
   """Yields lines of text on what `PretrainingJob.train(text)` would do."""
-  run, options = job.run, job.run.options
+  options = job.options
   steps = options.num_train_steps, options.num_warmup_steps
-  yield from _step_lines(*steps, options, run.output_dir)
-  rows = options.train_batch_size // num_replicas(run.devices)
+  yield from _step_lines(*steps, options, options.output_dir)
+  rows = options.train_batch_size // num_replicas(options)
   batches = job.input.training_batches(text, options.train_batch_size)
   first = next(iter(batches.dataset(0)))  # All batches have one length.
   rows_of_first = {name: x[: max(rows, 1)] for name, x in first.items()}
   batch = with_batch_weights(rows_of_first)
   loss_fn = pretraining_loss_fn(options.sbo_weight)
-  yield memory_line(job.model, loss_fn, batch, options, run.devices)
+  yield memory_line(job.model, loss_fn, batch, options, options)
 
 
 def num_replicas(devices):

@@ -7,7 +7,6 @@ import dataclasses
 import json
 import typing
 
-from bert_span.options.fields import options_from_json
 from bert_span.reporting import lint_report
 from bert_span.reporting.linter import lint_squad_file, repair_squad_file
 from bert_span.squad.findings import ERROR, WARNING
@@ -58,17 +57,14 @@ def lint_squad(options: "LintSquadOptions"):
 # These two load TensorFlow, which a check without a vocabulary does not need.
 def _settings(options):
   """Windows, longest answer and case: what was given, over what is saved."""
-  from bert_span.extractors.extractor import extractor_class
   from bert_span.extractors.loading import saved_config
 
-  config, path = saved_config(options.preset)
-  windows, longest = config.get("window", {}), options.max_answer_length
-  if config:
-    kind = extractor_class(config["head"], path).decoder_class.options_type
-    saved = options_from_json(kind, config["decoder"], f"{path}, decoder")
-    if not options.is_given("max_answer_length"):
-      longest = getattr(saved, "max_answer_length", longest)
+  config = saved_config(options.preset)
+  windows, decoder = config.get("window", {}), config.get("decoder", {})
   windows = WindowOptions(**{**windows, **options.given(WindowOptions)})
+  longest = options.max_answer_length
+  if not options.is_given("max_answer_length"):
+    longest = decoder.get("max_answer_length", longest)
   return windows, longest, config.get("do_lower_case", options.do_lower_case)
 
 

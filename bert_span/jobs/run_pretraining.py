@@ -1,15 +1,14 @@
 """What run_pretraining does: trains, exports and scores."""
 
-import dataclasses
 import json
-import os
+import typing
 
 import keras
 import tensorflow as tf
 
 from bert_span.jobs.dry_run import pretraining_lines
-from bert_span.jobs.options import PretrainingRunOptions, RunOptions
 from bert_span.modeling import encoder
+from bert_span.options.fields import flagfile_text
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.selection import (
   SELECTION_FILE,
@@ -19,11 +18,7 @@ from bert_span.presets.selection import (
 from bert_span.pretraining import model_files
 from bert_span.pretraining.batches import PretrainingInput, are_records
 from bert_span.pretraining.model import PretrainingModel
-from bert_span.pretraining.options import (
-  MaskingOptions,
-  PretrainingOptions,
-  TextLocation,
-)
+from bert_span.pretraining.options import TextLocation
 from bert_span.pretraining.pretrainer import make_evaluate, pretrain
 from bert_span.pretraining.text_sources import find_sources
 from bert_span.storage import atomic_file
@@ -41,94 +36,97 @@ from bert_span.training.strategy import (
   worker_vote,
 )
 
+if typing.TYPE_CHECKING:
+  from bert_span.run_pretraining import RunPretrainingOptions
+
 MODEL_DIRECTORY = "model"
 _DIRECTORIES = (MODEL_DIRECTORY, "tf1", "huggingface")
 _PLACES_FILE = "data_places.jsonl"
 _SCORES_FILE = "eval_results.json"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PretrainingRun(PretrainingRunOptions, RunOptions):
-  """The steps of a run, in this order, and their inputs."""
-
-  max_seq_length: int  # WordPieces in a sequence, [CLS] and [SEP] included
-  masking: MaskingOptions  # with max_predictions
-  options: PretrainingOptions
-  text: TextLocation | None = None  # to train on
-  eval_text: TextLocation | None = None  # held out
-
-  def texts(self):
-    """Returns the sources to train on and to score on, [] if not needed."""
-    text = find_sources(self.text) if self.do_train else []
-    needs_eval_text = self.do_eval or self.selection
-    eval_text = find_sources(self.eval_text) if needs_eval_text else []
-    for sources in (text, eval_text):
-      are_records(sources)  # Refuses a mixture.
-    return text, eval_text
-
-
-def run_pretraining(run):
-  """Does the steps of a `PretrainingRun`; `Preempted` if SIGTERM came."""
+def run_pretraining(options: "RunPretrainingOptions"):
+  """Trains, exports and scores; `Preempted` if SIGTERM came."""
+  options.log_unused()
+  if options.dry_run:
+    _print_dry_run(options)
+    return
   # First of all: TensorFlow joins workers before it has run anything.
-  strategy = start_strategy(run.devices, run.options) if run.do_train else None
+  strategy = start_strategy(options, options) if options.do_train else None
   # Before the model is loaded, so that a wrong path is reported first.
-  text, eval_text = run.texts()
-  job = PretrainingJob(run, strategy)
-  if run.do_train:
+  text, eval_text = _texts(options)
+  job = PretrainingJob(options, strategy)
+  if options.do_train:
     job.train(text, eval_text)
   if not is_chief(strategy):
     return  # Only the chief exports and scores.
-  if run.do_train and run.do_export:
+  if options.do_train and options.do_export:
     job.export()
-  if run.do_eval:
+  if options.do_eval:
     job.evaluate(eval_text)
 
 
-def print_dry_run(run):
+def _print_dry_run(options):
   """Prints what `run_pretraining` would do."""
-  text, _ = run.texts()
-  job = PretrainingJob(run)
+  text, _ = _texts(options)
+  job = PretrainingJob(options)
   print("Dry run: nothing is trained, nothing is written.")
-  if run.do_train:
+  if options.do_train:
     for line in pretraining_lines(job, text):
       print(line, flush=True)
-  if run.do_eval:
+  if options.do_eval:
     print(
-      f"Then up to {run.max_eval_steps:,} batches of {run.eval_batch_size} "
-      "sequences of held-out text would be scored."
+      f"Then up to {options.max_eval_steps:,} batches of "
+      f"{options.eval_batch_size} sequences of held-out text would be scored."
     )
 
 
-def trained_source(output_dir):
-  """Returns the `EncoderSource` of an earlier call's model, or None."""
-  directory = os.path.join(output_dir, MODEL_DIRECTORY)
-  has_model = tf.io.gfile.isdir(directory)
-  return EncoderSource(preset=directory) if has_model else None
+def _texts(options):
+  """The sources to train on and to score on, [] if they are not needed."""
+  text, eval_text = [], []
+  if options.do_train:
+    text = find_sources(options)
+  if options.do_eval or options.eval_steps:
+    path = options.eval_file
+    held_out = TextLocation.of(options, input_file=path, dataset=None)
+    eval_text = find_sources(held_out if path else options)
+  for sources in (text, eval_text):
+    are_records(sources)  # Refuses a mixture.
+  return text, eval_text
+
+
+def _source(options):
+  """Where the model comes from; without training, from an earlier call."""
+  directory = options.path(MODEL_DIRECTORY)
+  if not options.do_train and tf.io.gfile.isdir(directory):
+    return EncoderSource(preset=directory)
+  options.check_model()
+  return EncoderSource.of(options)
 
 
 class PretrainingJob:
-  """A `PretrainingRun` with its model, whose new weights come from the seed."""
+  """The options of a run with its model, whose new weights follow the seed."""
 
-  def __init__(self, run, strategy=None):
-    self.run = run
+  def __init__(self, options, strategy=None):
+    self.options, source = options, _source(options)
     self._strategy, self._is_writer = strategy, is_chief(strategy)
-    keras.utils.set_random_seed(run.options.seed)
+    keras.utils.set_random_seed(options.seed)
     with scope_of(strategy):
-      loaded = run.source.load()
+      loaded = source.load()
       architecture = encoder.encoder_config(loaded.backbone).architecture
       if architecture != "bert":
         raise ValueError(
           f"{loaded.description} is {architecture}. Give a BERT to pre-train."
         )
-      self.model = PretrainingModel(loaded.backbone, run.options.span_boundary)
-    self._initial_weights = run.source.weights_digest(loaded)
-    vocabulary = loaded.vocabulary(run.source.vocab_file)
-    lower_case = run.source.lower_case(loaded)
-    encoder.check_sequence_length(loaded.backbone, run.max_seq_length)
+      self.model = PretrainingModel(loaded.backbone, options.span_boundary)
+    self._initial_weights = source.weights_digest(loaded)
+    vocabulary = loaded.vocabulary(source.vocab_file)
+    lower_case = source.lower_case(loaded)
+    encoder.check_sequence_length(loaded.backbone, options.max_seq_length)
     self.input = PretrainingInput(
-      vocabulary, lower_case, run.max_seq_length, run.masking
+      vocabulary, lower_case, options.max_seq_length, options.masking_options()
     )
-    filled = self._assign_heads(run.source, loaded.description)
+    filled = self._assign_heads(source, loaded.description)
     log_line(
       f"Starting from {loaded.description}, heads of it: "
       f"{', '.join(filled) or 'none, they are new'}."
@@ -136,32 +134,32 @@ class PretrainingJob:
 
   def train(self, text, eval_text=()):
     """Trains and writes the model, or the best one, to output_dir/model."""
-    run, strategy, is_writer = self.run, self._strategy, self._is_writer
-    directory = run.path(MODEL_DIRECTORY)
+    options, strategy, is_writer = self.options, self._strategy, self._is_writer
+    directory = options.path(MODEL_DIRECTORY)
     termination = TerminationRequest(worker_vote(strategy))
     callbacks = [termination]
-    if run.selection:
+    if options.selection():
       callbacks.append(self._selection(eval_text, termination))
     if is_writer:
-      callbacks.append(RunFlags(run.output_dir, run.run_flags))
+      callbacks.append(RunFlags(options.output_dir, flagfile_text(options)))
     digest = {"initial_weights_sha256": self._initial_weights}
-    places_path = run.path(_PLACES_FILE) if is_writer else None
+    places_path = options.path(_PLACES_FILE) if is_writer else None
     batches = self.input.training_batches(
-      text, run.options.train_batch_size, places_path
+      text, options.train_batch_size, places_path
     )
-    with locked_folder(run.output_dir, strategy, _DIRECTORIES):
+    with locked_folder(options.output_dir, strategy, _DIRECTORIES):
       pretrain(
         self.model,
         batches,
-        run.options,
-        run.output_dir,
+        options,
+        options.output_dir,
         self.input.fingerprint(text) | digest,
         callbacks,
         strategy,
       )
       if not is_writer:
         return
-      if run.selection and run.selection.best_metric:
+      if options.selection() and options.selection().best_metric:
         source = EncoderSource(preset=directory)
         best = source.load()
         self.model.backbone.set_weights(best.backbone.get_weights())
@@ -176,50 +174,50 @@ class PretrainingJob:
     lower_case = self.input.lower_case
     for name, write in zip(_DIRECTORIES[1:], writers, strict=True):
       with atomic_file.replaced_directory(
-        self.run.path(name), keeps=lambda name: True
+        self.options.path(name), keeps=lambda name: True
       ) as unfinished:
         write(unfinished, self.model, self.input.vocabulary, lower_case)
-      log_line(f"Exported to {self.run.path(name)}")
+      log_line(f"Exported to {self.options.path(name)}")
 
   def evaluate(self, text):
     """Scores the model on held-out text and writes eval_results.json."""
-    run = self.run
-    batches = self.input.evaluation_batches(text, run.eval_batch_size)
-    scores = make_evaluate(self.model)(batches, run.max_eval_steps)
-    make_folder(run.output_dir)
-    atomic_file.write_json_atomically(run.path(_SCORES_FILE), scores)
-    writer = tf.summary.create_file_writer(run.path("eval"))
-    write_scalars(writer, scores, steps_made(run.output_dir))
+    options = self.options
+    batches = self.input.evaluation_batches(text, options.eval_batch_size)
+    scores = make_evaluate(self.model)(batches, options.max_eval_steps)
+    make_folder(options.output_dir)
+    atomic_file.write_json_atomically(options.path(_SCORES_FILE), scores)
+    writer = tf.summary.create_file_writer(options.path("eval"))
+    write_scalars(writer, scores, steps_made(options.output_dir))
     writer.close()
     print(json.dumps(scores))
 
   def _selection(self, text, termination):
-    run, evaluate = self.run, make_evaluate(self.model)
+    options, evaluate = self.options, make_evaluate(self.model)
 
     def metrics():
-      batches = self.input.evaluation_batches(text, run.eval_batch_size)
+      batches = self.input.evaluation_batches(text, options.eval_batch_size)
       batches = termination.interruptible(batches)
-      scores = evaluate(batches, run.max_eval_steps).items()
+      scores = evaluate(batches, options.max_eval_steps).items()
       return {n: x for n, x in scores if n.endswith(("_loss", "_accuracy"))}
 
     return ModelSelection(
-      run.selection,
-      run.options.num_train_steps,
+      options.selection(),
+      options.num_train_steps,
       metrics,
-      run.output_dir,
-      run.path(MODEL_DIRECTORY),
+      options.output_dir,
+      options.path(MODEL_DIRECTORY),
       self._write_selected,
       {
         "input": self.input.fingerprint(text)["input"],
-        "batch_size": run.eval_batch_size,
-        "max_steps": run.max_eval_steps,
+        "batch_size": options.eval_batch_size,
+        "max_steps": options.max_eval_steps,
       },
       self._strategy,
     )
 
   def _write_selected(self, selection):
     """Writes output_dir/model, with a dict or None as selection.json."""
-    directory = self.run.path(MODEL_DIRECTORY)
+    directory = self.options.path(MODEL_DIRECTORY)
     # Without selection.json an incomplete model does not count as the best one.
     with atomic_file.replaced_directory(
       directory,

@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+import typing
 
 import keras
 import numpy as np
@@ -9,13 +10,20 @@ import tensorflow as tf
 import tqdm
 
 from bert_span.answers import prediction_files
-from bert_span.answers.decoding.options import DecoderOptions
+from bert_span.answers.decoding.options import FITTED, DecoderOptions
 from bert_span.answers.window_logits import LogitsWriter
 from bert_span.data.preprocessor import cut_line
 from bert_span.extractors.extractor import Extractor
+from bert_span.extractors.extractor import extractor_class as class_of_head
+from bert_span.extractors.loading import (
+  check_no_span,
+  options_of_other_heads,
+  saved_config,
+)
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs.dry_run import fine_tuning_lines
-from bert_span.jobs.options import RunOptions, SquadRunOptions
+from bert_span.options.fields import flagfile_text
+from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.model_directory import read_heads
 from bert_span.presets.selection import selection_words
 from bert_span.presets.span_config import read_span_config
@@ -31,7 +39,6 @@ from bert_span.training.callbacks import TerminationRequest
 from bert_span.training.checkpoints import checkpoint_names
 from bert_span.training.development_set import DevelopmentSet
 from bert_span.training.fine_tuner import train_on, training_set_of
-from bert_span.training.fine_tuning_options import FineTuningOptions
 from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import ModelSelection
 from bert_span.training.strategy import (
@@ -41,95 +48,149 @@ from bert_span.training.strategy import (
   worker_vote,
 )
 
+if typing.TYPE_CHECKING:
+  from bert_span.run_squad import RunSquadOptions
+
 MODEL_DIRECTORY = "model"
 _SCORES_FILE = "eval_results.json"
 _LOGITS_FILE = "logits.npz"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class SquadRun(SquadRunOptions, RunOptions):
-  """The steps of a run, in this order, and their inputs."""
+@dataclasses.dataclass(frozen=True)
+class _Run:
+  """The options of a run, and what follows from its model."""
 
-  window_options: WindowOptions
-  decoder_options: DecoderOptions  # those of the extractor
+  options: "RunSquadOptions"
+  extractor_class: type[Extractor]
+  decoder_options: DecoderOptions  # of the extractor
   # The same with what was fitted to the model, if the run had ended before.
-  fitted_options: DecoderOptions | None = None
-  fine_tuning_options: FineTuningOptions
-  extractor_class: type[Extractor] = SpanExtractor
-  train_file: str | None = None  # SQuAD file; None for `train_dataset`
-  train_dataset: tuple | None = None  # (TFDS name, split, data_dir)
-  predict_file: str | None = None  # questions; None for `predict_dataset`
-  predict_dataset: tuple | None = None
-  predict_batch_size: int = 8  # windows the model reads at once
-  no_span: str = "no_answer"  # or "original", see `as_original_without_span`
+  fitted_options: DecoderOptions
 
   @property
   def version_2(self):
     """Whether questions may be unanswerable."""
     return self.decoder_options.version_2_with_negative
 
+  def read(self, path, split):
+    """Returns a `SquadFile`, or the split of the data set instead of it."""
+    options, dataset = self.options, None
+    if options.dataset:
+      dataset = options.dataset, split, options.data_dir
+    return read_file_or_tfds(path, dataset)
+
   def questions(self):
-    """The `SquadFile` to answer and to score on."""
-    return read_file_or_tfds(self.predict_file, self.predict_dataset)
+    """Returns the `SquadFile` to answer and to score on."""
+    return self.read(self.options.predict_file, "validation")
 
   def log_problems(self, squad_file):
     """Logs what is wrong with a `SquadFile`."""
-    log_line(*squad_file.report.lines(sys.maxsize if self.verbose else 3))
+    most = sys.maxsize if self.options.verbose_logging else 3
+    log_line(*squad_file.report.lines(most))
 
 
-def run_squad(run):
-  """Does the steps of a `SquadRun`; `Preempted` if SIGTERM came."""
-  options = run.fine_tuning_options
+def run_squad(options: "RunSquadOptions", extractor_class=None):
+  """Trains, answers and scores; `Preempted` if SIGTERM came.
+
+  extractor_class is an `Extractor` instead of that of the head.
+  """
+  run = _run_of(options, extractor_class)
+  if options.dry_run:
+    _print_dry_run(run)
+    return
   # First of all: TensorFlow joins workers before it has run anything.
-  strategy = start_strategy(run.devices, options) if run.do_train else None
+  strategy = start_strategy(options, options) if options.do_train else None
   is_writer = is_chief(strategy)
-  asks = is_writer and (run.do_predict or run.do_eval)
+  asks = is_writer and (options.do_predict or options.do_eval)
   # Before the training, so that a wrong path is reported first.
-  questions = run.questions() if asks or run.selection else None
-  if run.do_train and _train(run, questions, strategy):
-    decoder_options = run.fitted_options or run.decoder_options
-    run = dataclasses.replace(run, decoder_options=decoder_options)
+  questions = run.questions() if asks or options.eval_steps else None
+  if options.do_train and _train(run, questions, strategy):
+    run = dataclasses.replace(run, decoder_options=run.fitted_options)
   if not is_writer:
     return  # Only the chief predicts and scores.
-  if run.do_predict:
+  if options.do_predict:
     _predict(run, questions)
-  if run.do_eval:
+  if options.do_eval:
     _evaluate(run, questions)
 
 
-def print_dry_run(run):
+def _run_of(options, extractor_class):
+  """The `_Run` of options, which it checks and of which it logs the unused."""
+  trained = saved_config(options.path(MODEL_DIRECTORY))
+  saved = {}  # Of the model that predicts.
+  if not options.do_train:
+    saved = trained or saved_config(options.preset)
+  name = None if options.is_given("head") else saved.get("head")
+  kind = extractor_class or class_of_head(name or options.head)
+  check_no_span(options, kind)
+  unused = {
+    name: f"without head={head}"
+    for name, head in options_of_other_heads(options, kind).items()
+  }
+  if not options.version_2_with_negative:
+    unused["null_score_diff_threshold"] = "without version_2_with_negative"
+  options.log_unused(**unused)
+  metrics = ("f1", "exact_match", *kind.development_metrics)
+  if options.eval_steps and options.best_metric not in metrics:
+    raise ValueError(
+      f"best_metric={options.best_metric} is not a metric of a "
+      f"{kind.head_name} head: choose one of {', '.join(metrics)}."
+    )
+  return _Run(
+    options,
+    kind,
+    _decoder_options(options, kind, saved),
+    _decoder_options(options, kind, trained),
+  )
+
+
+def _decoder_options(options, kind, saved):
+  """The options of a decoder, with what was fitted to a saved model.
+
+  All others follow the run's options alone, as in run_squad.
+  """
+  options_type = kind.decoder_class.options_type
+  decoder, fitted = saved.get("decoder", {}), {}
+  if decoder.get("temperature") is not None:
+    given = options.given(options_type)
+    fitted = {n: decoder[n] for n in FITTED if n in decoder and n not in given}
+  return options_type.of(options, **fitted)
+
+
+def _print_dry_run(run):
   """Prints what `run_squad` would do."""
+  options = run.options
   print("Dry run: nothing is trained, nothing is written.")
-  if run.do_train:
+  if options.do_train:
     extractor, training_set, _ = _training_inputs(run)
-    for line in fine_tuning_lines(extractor, training_set, run):
+    for line in fine_tuning_lines(extractor, training_set, options):
       print(line, flush=True)
-  if run.do_predict or run.do_eval:
+  if options.do_predict or options.do_eval:
     questions = len(run.questions().examples)
-    steps = [(run.do_predict, "answered"), (run.do_eval, "scored")]
+    steps = [(options.do_predict, "answered"), (options.do_eval, "scored")]
     done = " and ".join(name for does, name in steps if does)
     print(f"Then {questions:,} questions would be {done}.")
 
 
 def _train(run, questions, strategy):
   """Trains and saves the model; returns whether it was trained before."""
+  options = run.options
   # Before the work on the data, so that a wrong path is reported first.
   teachers = {
-    path: SpanExtractor.from_preset(path, verify=run.source.verify)
-    for path in run.teachers
+    path: SpanExtractor.from_preset(path, verify=options.verify)
+    for path in options.teacher
   }
   extractor, training_set, digest = _training_inputs(run, strategy)
-  directory, options = run.path(MODEL_DIRECTORY), run.fine_tuning_options
+  directory, selection = options.path(MODEL_DIRECTORY), options.selection()
   termination = TerminationRequest(worker_vote(strategy))
   callbacks, is_writer = [termination], is_chief(strategy)
-  if run.selection:
-    dev_set = DevelopmentSet(questions, run.predict_batch_size, run.selection)
+  if selection:
+    dev_set = DevelopmentSet(questions, options.predict_batch_size, selection)
     callbacks.append(
       ModelSelection(
         dev_set.selection_options(run.decoder_options, run.extractor_class),
         options.num_train_steps(training_set.num_examples),
         lambda: dev_set.scores(extractor, termination.interruptible),
-        run.output_dir,
+        options.output_dir,
         directory,
         lambda selection: extractor.save_to_preset(directory, selection),
         dev_set.fingerprint(run.decoder_options),
@@ -137,13 +198,13 @@ def _train(run, questions, strategy):
       )
     )
   if is_writer:
-    callbacks.append(RunFlags(run.output_dir, run.run_flags))
-  with locked_folder(run.output_dir, strategy, [MODEL_DIRECTORY]):
+    callbacks.append(RunFlags(options.output_dir, flagfile_text(options)))
+  with locked_folder(options.output_dir, strategy, [MODEL_DIRECTORY]):
     num_steps = train_on(
       extractor,
       training_set,
       options,
-      run.output_dir,
+      options.output_dir,
       callbacks=callbacks,
       fingerprint={"initial_weights_sha256": digest},
       strategy=strategy,
@@ -151,9 +212,9 @@ def _train(run, questions, strategy):
     )
     # A model that is saved again loses what was fitted to it.
     is_trained = not num_steps and (
-      bool(run.selection) or _has_head_of(extractor, directory)
+      bool(selection) or _has_head_of(extractor, directory)
     )
-    if is_writer and not is_trained and not run.selection:
+    if is_writer and not is_trained and not selection:
       extractor.save_to_preset(directory)
   if is_writer:
     log_line(f"The model is in {directory}{selection_words(directory)}")
@@ -173,40 +234,41 @@ def _has_head_of(extractor, directory):
 
 def _training_inputs(run, strategy=None):
   """(`SpanExtractor`, `LabelledWindows`, `EncoderSource.weights_digest`)."""
-  options = run.fine_tuning_options
+  options, source = run.options, EncoderSource.of(run.options)
   # Before the model is loaded, so that bad questions are reported first.
-  squad_file = read_file_or_tfds(run.train_file, run.train_dataset)
+  squad_file = run.read(options.train_file, "train")
   examples = training_examples(
     squad_file,
     run.version_2,
     every_annotator=run.extractor_class.preprocessor_class.every_annotator,
-    keep_unlabelled=bool(run.teachers),
+    keep_unlabelled=bool(options.teacher),
   )
   run.log_problems(squad_file)
   keras.utils.set_random_seed(options.seed)
   with scope_of(strategy):
-    loaded = run.source.load()
-    digest = run.source.weights_digest(loaded)
+    loaded = source.load()
+    digest = source.weights_digest(loaded)
     extractor = _extractor_of(run, loaded)
   training_set = training_set_of(
-    extractor, examples, options, bool(run.teachers)
+    extractor, examples, options, bool(options.teacher)
   )
   return extractor, training_set, digest
 
 
 def _predict(run, squad_file):
+  options = run.options
   examples = prediction_examples(squad_file, run.version_2)
   run.log_problems(squad_file)
   extractor = _trained_extractor(run)
-  logits = LogitsWriter(extractor.logits) if run.write_logits else None
+  logits = LogitsWriter(extractor.logits) if options.write_logits else None
   is_cut = extractor.preprocessor.is_cut([e.question for e in examples]).numpy()
   cut = [e.place for e, cut in zip(examples, is_cut, strict=True) if cut]
   if cut:
     name, num_more = f"of {cut[0]}", len(cut) - 1
     log_line(cut_line(extractor.window_options, name, num_more))
-  observer = extractor.make_observer(run.disagreement_questions)
+  observer = extractor.make_observer(options.disagreement_questions)
   readers = [reader for reader in (logits, observer) if reader]
-  arguments = examples, run.predict_batch_size
+  arguments = examples, options.predict_batch_size
   if readers:  # They need the logits, which answers do without.
     found = _observed_predictions(extractor, *arguments, readers)
   else:
@@ -217,13 +279,13 @@ def _predict(run, squad_file):
   predictions = list(bar)
   others = observer.files() if observer else {}
   if logits:
-    others[_LOGITS_FILE] = logits.content(run.window_options.max_seq_length)
+    others[_LOGITS_FILE] = logits.content(options.max_seq_length)
   prediction_files.write_predictions(
-    run.output_dir,
+    options.output_dir,
     run.extractor_class,
     predictions,
     run.version_2,
-    run.no_span,
+    options.no_span,
     others,
   )
 
@@ -238,14 +300,17 @@ def _observed_predictions(extractor, examples, batch_size, readers):
 
 def _evaluate(run, squad_file):
   """Scores predictions.json; writes and prints the scores."""
-  path, null_odds = run.path(prediction_files.PREDICTIONS_FILE), None
+  options = run.options
+  path, null_odds = options.path(prediction_files.PREDICTIONS_FILE), None
   predictions = prediction_files.read_predictions(path)
   if run.version_2:
-    path = run.path(prediction_files.NULL_ODDS_FILE)
+    path = options.path(prediction_files.NULL_ODDS_FILE)
     null_odds = prediction_files.read_na_probs(path)
   scores = official_scores(squad_file, predictions, null_odds)
-  more = run.extractor_class.file_scores(run.output_dir, squad_file.examples)
-  write_json_atomically(run.path(_SCORES_FILE), {**scores, **more})
+  more = run.extractor_class.file_scores(
+    options.output_dir, squad_file.examples
+  )
+  write_json_atomically(options.path(_SCORES_FILE), {**scores, **more})
   print(format_scores(scores))
   if more:
     print(f"\n{format_bio_scores(more)}")
@@ -253,52 +318,54 @@ def _evaluate(run, squad_file):
 
 def _extractor_of(run, loaded, needs_head=False):
   """The extractor of a `LoadedPreset`, with a new head unless it has one."""
-  kind = run.extractor_class
+  options, kind = run.options, run.extractor_class
   has_head = kind.head_tensors(loaded) is not None
   with_head = f", with its {kind.head_name} head" if has_head else ""
   log_line(f"Starting from {loaded.description}{with_head}.")
   if needs_head and not has_head:
     raise ValueError(
       f"The model has no {kind.head_name} head, so its answers would be "
-      "random. Fine-tune it with --do_train first, or give a fine-tuned model."
+      "random. Fine-tune it with do_train first, or give a fine-tuned model."
     )
   return kind.from_loaded(
     loaded,
-    loaded.vocabulary(run.source.vocab_file),
-    run.source.lower_case(loaded),
-    run.window_options,
+    loaded.vocabulary(options.vocab_file),
+    EncoderSource.of(options).lower_case(loaded),
+    WindowOptions.of(options),
     run.decoder_options,
-    fixed_length=run.fine_tuning_options.length_bucket is None,
-    head_bias=run.head_bias,
+    fixed_length=options.length_bucket is None,
+    head_bias=options.span_head_bias,
   )
 
 
 def _trained_extractor(run):
   """The model of the output directory, else a fine-tuned source."""
-  directory, kind = run.path(MODEL_DIRECTORY), run.extractor_class
+  options, kind = run.options, run.extractor_class
+  directory = options.path(MODEL_DIRECTORY)
   if tf.io.gfile.isdir(directory):
     saved = (read_span_config(directory) or {}).get("head")
     if saved not in (None, kind.head_name):
       raise ValueError(
-        f"{directory} has a {saved} head: give --head={saved}, or another "
-        "--output_dir."
+        f"{directory} has a {saved} head: give head={saved}, or another "
+        "output_dir."
       )
     log_line(f"Predicting with {directory}{selection_words(directory)}")
     return kind.from_preset(
       directory,
-      run.window_options,
+      WindowOptions.of(options),
       run.decoder_options,
-      fixed_length=run.fine_tuning_options.length_bucket is None,
-      verify=run.source.verify,
+      fixed_length=options.length_bucket is None,
+      verify=options.verify,
     )
-  if checkpoint_names(run.output_dir):
+  if checkpoint_names(options.output_dir):
     raise ValueError(
-      f"{run.output_dir} holds checkpoints of a training that has not ended. "
-      "Run the same command with --do_train to finish it."
+      f"{options.output_dir} holds checkpoints of a training that has not "
+      "ended. Run the same command with do_train to finish it."
     )
-  if not (run.source.preset or run.source.bert_config_file):
+  if not (options.preset or options.bert_config_file):
     raise ValueError(
-      f"There is no model in {directory}. Train one with --do_train, or give "
-      "a fine-tuned one as --preset or --init_checkpoint."
+      f"There is no model in {directory}. Train one with do_train, or give "
+      "a fine-tuned one as `preset` or init_checkpoint."
     )
-  return _extractor_of(run, run.source.load(), needs_head=True)
+  loaded = EncoderSource.of(options).load()
+  return _extractor_of(run, loaded, needs_head=True)

@@ -4,7 +4,7 @@
   class DecoderOptions(CheckedOptions):
     n_best_size: int = option(20, "Answers in an n-best list.", minimum=1)
 
-cli/option_flags.py makes the flag --n_best_size of this field, docs/flags.md
+cli/flags.py makes the flag --n_best_size of this field, docs/flags.md
 describes it, and a caller in Python is held to the same rules. Where a message
 names an option by a plain word it is in backquotes: `model`.
 """
@@ -83,9 +83,10 @@ class CheckedOptions:
     name = field.name
     if not (self.is_given(name) and self._is_on(name)):
       return
-    for other in field.metadata["needs"]:
-      if not self._is_on(other):
-        raise ValueError(f"`{name}` needs `{other}`.")
+    needs = field.metadata["needs"]
+    if not all(map(self._is_on, needs)):
+      others = " and ".join(f"`{other}`" for other in needs)
+      raise ValueError(f"`{name}` needs {others}.")
     for other in field.metadata["conflicts"]:
       if self.is_given(other) and self._is_on(other):
         raise ValueError(f"Give either `{name}` or `{other}`.")
@@ -225,9 +226,11 @@ def flagfile_text(options):
   given, defaults = [], []
   for field in option_fields(options):
     value, rules = getattr(options, field.name), field.metadata
-    is_given = options.is_given(field.name)
+    is_given = field.name in options._given
     if not is_given and rules["flag_default"] is not None:
       value = rules["flag_default"]
+    if value is None and field.default is not None:
+      value = "none"
     if rules["flag"] not in (False, WORD, FOREIGN) and not is_empty(value):
       lines = given if is_given else defaults
       lines += _flag_lines(flag_name(field), value, rules["repeated"])

@@ -22,10 +22,10 @@ class FineTuningOptions(TrainOptions):
   )
   length_bucket: int | None = option(
     32,
-    "Batches are padded to a multiple of this, in WordPieces; None pads to "
-    "max_seq_length, as run_squad.",
+    "Batches hold windows of similar length and are padded to a multiple of "
+    "this, in WordPieces; none pads to max_seq_length, as run_squad.",
     minimum=1,
-    flag=False,
+    flag="length_buckets",
   )
   layer_decay: float = option(
     1.0,

@@ -1,8 +1,18 @@
 """How a model is trained; TensorFlow is not needed."""
 
 import dataclasses
+import os
 
-from bert_span.options.fields import REQUIRED, CheckedOptions, option
+from bert_span.options.fields import (
+  CheckedOptions,
+  changed,
+  flag_name,
+  option,
+  option_fields,
+)
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.storage.log import log_line
+from bert_span.storage.options import OutputFolder
 
 ONE_DEVICE = "one_device"
 MIRRORED = "mirrored"
@@ -98,13 +108,22 @@ class TrainOptions(CheckedOptions):
     default_factory=ExecutionOptions
   )
 
+  def __post_init__(self):
+    super().__post_init__()
+    micro_batches = self.execution.accumulate_steps
+    if micro_batches > self.train_batch_size:
+      raise ValueError(
+        f"accumulate_steps={micro_batches} must be at most "
+        f"train_batch_size={self.train_batch_size}."
+      )
+
 
 @dataclasses.dataclass(frozen=True)
 class SelectionOptions(CheckedOptions):
   """When a model is scored during training, and by which metric."""
 
-  eval_steps: int = option(
-    REQUIRED,
+  eval_steps: int | None = option(
+    None,
     "Steps of training from one evaluation to the next; without it the model "
     "is evaluated only after training.",
     minimum=1,
@@ -120,6 +139,7 @@ class SelectionOptions(CheckedOptions):
     "With --eval_steps: evaluations in a row without a better --best_metric "
     "after which training ends; without it training runs to the end.",
     minimum=1,
+    needs=("eval_steps", "best_metric"),
   )
 
 
@@ -158,6 +178,7 @@ class StrategyOptions(CheckedOptions):
     "Number of cores that the TPU must have; any number if the flag is not "
     "given.",
     minimum=1,
+    flag_default=8,
   )
 
   @property
@@ -171,24 +192,96 @@ def check_strategy(options, execution):
   name, all_reduce = options.distribution, execution.all_reduce
   is_one, is_tpu = name == ONE_DEVICE, options.is_tpu
   for message, is_wrong in {
-    f"--num_devices={options.num_devices} needs --distribution=mirrored.": (
+    f"num_devices={options.num_devices} needs distribution=mirrored.": (
       is_one and (options.num_devices or 1) > 1
     ),
-    f"--use_tpu contradicts --distribution={name}: leave one of them out.": (
+    f"use_tpu contradicts distribution={name}: leave one of them out.": (
       is_tpu and name not in ("auto", TPU)
     ),
-    "A TPU is used whole: leave --num_devices out, or give --num_tpu_cores.": (
+    "A TPU is used whole: leave num_devices out, or give num_tpu_cores.": (
       is_tpu and options.num_devices is not None
     ),
-    "A TPU computes in bfloat16, not float16: use --precision=bfloat16.": (
+    "A TPU computes in bfloat16, not float16: use precision=bfloat16.": (
       is_tpu and execution.precision == "float16"
     ),
-    "A TPU compiles every step in any case: leave --jit_compile out.": (
+    "A TPU compiles every step in any case: leave jit_compile out.": (
       is_tpu and execution.jit_compile == "on"
     ),
-    f"--all_reduce={all_reduce} is for several GPUs or workers: omit it.": (
+    f"all_reduce={all_reduce} is for several GPUs or workers: omit it.": (
       all_reduce != "auto" and (is_one or is_tpu)
     ),
   }.items():
     if is_wrong:
       raise ValueError(message)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunOptions(
+  OutputFolder,
+  EncoderSource,
+  ExecutionOptions,
+  SelectionOptions,
+  StrategyOptions,
+):
+  """What the programs that train share, beside `TrainOptions`."""
+
+  do_train: bool = option(False, "Whether to train.")
+  eval_steps: int | None = changed(
+    SelectionOptions, "eval_steps", needs=("do_train",)
+  )
+  master: str | None = option(
+    None, "Unused: TensorFlow 2 has no sessions to connect."
+  )
+  dry_run: bool = option(
+    False,
+    "Whether only to report the steps, and the memory that one step takes "
+    "here. Nothing is trained or written.",
+  )
+  # They follow from the others.
+  execution: ExecutionOptions = dataclasses.field(init=False)
+  smaller_is_better: bool = dataclasses.field(init=False)
+
+  def __post_init__(self):
+    object.__setattr__(self, "execution", ExecutionOptions.of(self))
+    is_loss = (self.best_metric or "").endswith("loss")
+    object.__setattr__(self, "smaller_is_better", is_loss)
+    super().__post_init__()
+    check_strategy(self, self)
+
+  def check_model(self):
+    """Raises ValueError unless the model to start from is named."""
+    if not (self.preset or self.bert_config_file):
+      raise ValueError(
+        "A model to start from is needed: `preset`, or bert_config_file with "
+        "vocab_file and init_checkpoint."
+      )
+
+  def path(self, name):
+    """Returns the path of a file in output_dir."""
+    return os.path.join(self.output_dir, name)
+
+  def selection(self):
+    """Returns the `SelectionOptions`; None if nothing is scored in training."""
+    return SelectionOptions.of(self) if self.eval_steps else None
+
+  def log_unused(self, **unused):
+    """Logs the given options that have no effect.
+
+    Args:
+      **unused: more names of such options, each with where it has none.
+    """
+    unused["master"] = "here"
+    if not self.is_tpu:
+      names = ("tpu_name", "tpu_zone", "gcp_project", "num_tpu_cores")
+      unused |= dict.fromkeys(names, "without use_tpu")
+    for field in option_fields(self):
+      if field.name in unused and self.is_given(field.name):
+        name, where = flag_name(field), unused[field.name]
+        log_line(f"{name} has no effect {where}. {field.metadata['help']}")
+
+
+# What a training writes into output_dir, for the field of that name.
+TRAINING_FILES = (
+  *("run.lock", "run.flags", "training_options.json", "evaluations.json"),
+  *("checkpoint", r"model\.ckpt-\d+(\..+)?", "model/"),
+)

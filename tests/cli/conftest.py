@@ -20,8 +20,6 @@ def run_main(monkeypatch, capsys):
 
   def run(main, *arguments, **options):
     monkeypatch.setattr("sys.argv", ["/x/qa.py", *arguments])
-    if hasattr(main, "options_type"):
-      options["checks_outputs"] = False
     with pytest.raises(SystemExit) as ended:
       run_program(main, **options)
     return ended.value.code, capsys.readouterr().err
@@ -35,7 +33,6 @@ def main_of():
 
   def main(name):
     define_flags(name)
-    run = sys.modules[name].run
-    return run.main if hasattr(run, "main") else run.__wrapped__
+    return sys.modules[name].run.main
 
   return main

@@ -11,7 +11,10 @@ _INPUT = "{}"
 _TRAIN = "run_squad --do_train --output_dir=."
 _PRETRAIN = "run_pretraining --do_train --output_dir=."
 _ASK = "run_squad --do_predict --output_dir=."
+_ENCODER = "--bert_config_file=c --vocab_file=v"
 _DECODE = "decode --vocab_file=v --output_dir=."
+_CREATE = "create_pretraining_data --vocab_file=v --input_file=X"
+_RECORDS = "beam_create_records pretraining --vocab_file=v --output_dir=."
 _EVALUATE = "evaluate --predictions_file=q"
 _REPORT = "report --nbest_file=n"
 _TFLITE = "export_tflite --model=m --output=m.tflite"
@@ -25,7 +28,10 @@ _SCORE = "run_squad --do_eval --output_dir=."
     (f"{_TRAIN} --train_file=X", "checkpoint evaluations.json"),
     (f"{_TRAIN} --vocab_file=X", "model/assets/tokenizer/vocabulary.txt"),
     (f"{_TRAIN} --teacher=x,X --preset=y", "soft_labels.safetensors model"),
-    (f"{_TRAIN} --init_checkpoint=X", "model.ckpt-7 model.ckpt-7.index"),
+    (
+      f"{_TRAIN} {_ENCODER} --init_checkpoint=X",
+      "model.ckpt-7 model.ckpt-7.index",
+    ),
     (f"{_ASK} --predict_file=X", "logits.npz"),
     (
       f"{_SCORE} --predict_file=X",
@@ -33,7 +39,7 @@ _SCORE = "run_squad --do_eval --output_dir=."
     ),
     (f"{_PRETRAIN} --input_file=X", "data_places.jsonl run.flags"),
     (f"{_PRETRAIN} --input_file=[dr]*", "data_places.jsonl"),
-    (f"{_PRETRAIN} --init_checkpoint=X", "tf1/bert_model.ckpt"),
+    (f"{_PRETRAIN} {_ENCODER} --init_checkpoint=X", "tf1/bert_model.ckpt"),
     (f"{_PRETRAIN} --preset=X", "huggingface"),
     (f"{_DECODE} --predict_file=X --logits_file=a", "predictions.json"),
     (f"{_DECODE} --predict_file=a --logits_file=a,X", "null_odds.json"),
@@ -47,9 +53,12 @@ _SCORE = "run_squad --do_eval --output_dir=."
       "calibrate --model=m --predict_file=X",
       "m/calibration/calibration.json m/calibration/risk_coverage.png",
     ),
-    ("create_pretraining_data --input_file=X --output_file=a,X", "b.tfrecord"),
     (
-      "create_pretraining_data --input_file=X --output_file=a.tfrecord",
+      f"{_CREATE} --output_file=a,X",
+      "b.tfrecord",
+    ),
+    (
+      f"{_CREATE} --output_file=a.tfrecord",
       "a.tfrecord.json",
     ),
     ("beam_predict --model=m --input=X --output_dir=.", "job.json"),
@@ -58,7 +67,7 @@ _SCORE = "run_squad --do_eval --output_dir=."
       "dead_letters-00000-of-00002.jsonl",
     ),
     (
-      "beam_create_records pretraining --input_file=X --output_dir=.",
+      f"{_RECORDS} --input_file=X",
       "masked-00000-of-00002.tfrecord",
     ),
     (f"{_TFLITE} --evaluate_file=X", "m.tflite.json"),
@@ -100,7 +109,7 @@ def test_an_input_is_no_output(
     # Only a training writes them.
     (f"{_ASK} --preset=X", "model"),
     (
-      f"{_ASK} --init_checkpoint=X",
+      f"{_ASK} {_ENCODER} --init_checkpoint=X",
       "model.ckpt-7",
     ),
     (f"{_DECODE} --predict_file=a --logits_file=X", "logits.npz"),

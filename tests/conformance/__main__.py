@@ -8,37 +8,33 @@ with status 1 if a check fails. The outputs in tests/conformance/goldens take
 about a minute on two cores; tests/original says how to record others.
 """
 
-from absl import flags
+import dataclasses
 
-from bert_span.cli import program
-
-_GOLDENS = flags.DEFINE_string(
-  "goldens",
-  None,
-  "Folder with outputs of the original; by default tests/conformance/goldens.",
-)
-_DATA = flags.DEFINE_string(
-  "data",
-  None,
-  "Folder with their SQuAD files; by default data beside --goldens.",
-)
-_CHECKS = flags.DEFINE_list(
-  "checks",
-  None,
-  "Numbers of the checks to run; by default all that there are outputs for.",
-)
+from bert_span.cli.program import program
+from bert_span.options.fields import CheckedOptions, option
 
 
-@program.entry_point
-def run(argv):
-  if not _GOLDENS.value:
-    program.forbid([_DATA], "needs --goldens")
-  program.import_tensorflow()
-  from tests.conformance import checks
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ConformanceOptions(CheckedOptions):
+  """The options of `tests.conformance.checks.run_checks`."""
 
-  passes = checks.print_report(_GOLDENS.value, _DATA.value, _CHECKS.value)
-  return int(not passes)
+  goldens: str | None = option(
+    None,
+    "Folder with outputs of the original; by default "
+    "tests/conformance/goldens.",
+  )
+  data: str | None = option(
+    None,
+    "Folder with their SQuAD files; by default data beside `goldens`.",
+    needs=("goldens",),
+  )
+  checks: tuple[str, ...] = option(
+    (),
+    "Numbers of the checks to run; by default all that there are outputs for.",
+  )
 
+
+run = program(ConformanceOptions, "tests.conformance.checks:run_checks")
 
 if __name__ == "__main__":
   run()

@@ -60,6 +60,11 @@ CHECKS = (
 DIFFERENCES = read_json(pathlib.Path(__file__).with_name("differences.json"))
 
 
+def run_checks(options):
+  """Prints the report of `ConformanceOptions`; returns whether all pass."""
+  return print_report(options.goldens, options.data, options.checks or None)
+
+
 def print_report(goldens=None, data=None, numbers=None):
   """Prints the report on the checks; returns whether all pass."""
   by_number = {str(check.number): check for check in CHECKS}
@@ -73,7 +78,7 @@ def print_report(goldens=None, data=None, numbers=None):
     numbers = [n for n, c in by_number.items() if c.part in recorded]
   if not numbers or not by_number.keys() >= set(numbers):
     raise ValueError(
-      f"--checks must name some of {', '.join(by_number)}. Received: "
+      f"`checks` must name some of {', '.join(by_number)}. Received: "
       f"{','.join(numbers)!r}"
     )
   results = []

@@ -42,7 +42,7 @@ def test_other_outputs_are_checked_where_they_are(tmp_path, capsys):
   assert f"outputs in {folder}" in text
   assert "Metrics" in text
   (folder / "normalize_answer.json").unlink()
-  with pytest.raises(ValueError, match=r"--checks.*'10'"):
+  with pytest.raises(ValueError, match=r"checks.*'10'"):
     print_report(numbers=["10"])
   message = r"normalize_answer.json.*--goldens"
   with pytest.raises(FileNotFoundError, match=message):

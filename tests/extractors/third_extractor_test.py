@@ -8,13 +8,11 @@ import pytest
 import tensorflow as tf
 from squad_runs import CONTEXT, read, write_squad_files
 
-from bert_span import BioExtractor, FineTuningOptions, SpanExtractor
+from bert_span import BioExtractor, SpanExtractor
 from bert_span.answers.decoding.bio_decoder import BioDecoder
-from bert_span.answers.decoding.options import BioDecoderOptions
 from bert_span.data.bio_preprocessor import BioPreprocessor
-from bert_span.jobs import run_squad
-from bert_span.presets.encoder_source import EncoderSource
-from bert_span.text.options import WindowOptions
+from bert_span.jobs.run_squad import run_squad
+from bert_span.run_squad import RunSquadOptions
 
 
 class InsideLayer(keras.layers.Layer):
@@ -67,24 +65,21 @@ class InsideExtractor(BioExtractor):
 def test_an_extractor_of_ones_own_trains_answers_and_is_exported(tmp_path):
   write_squad_files(tmp_path)
   steps = ("do_train", "do_predict", "do_eval", "write_logits")
-  run_squad.run_squad(
-    run_squad.SquadRun(
-      **dict.fromkeys(steps, True),
-      output_dir=str(tmp_path / "run"),
-      source=EncoderSource(
-        bert_config_file=str(tmp_path / "bert_config.json"),
-        vocab_file=str(tmp_path / "vocab.txt"),
-      ),
-      window_options=WindowOptions(32, 8, 12),
-      decoder_options=BioDecoderOptions(),
-      fine_tuning_options=FineTuningOptions(
-        train_batch_size=4, learning_rate=2e-2, num_train_epochs=30
-      ),
-      extractor_class=InsideExtractor,
-      train_file=str(tmp_path / "v1.json"),
-      predict_file=str(tmp_path / "v1.json"),
-    )
+  options = RunSquadOptions(
+    **dict.fromkeys(steps, True),
+    output_dir=tmp_path / "run",
+    bert_config_file=tmp_path / "bert_config.json",
+    vocab_file=tmp_path / "vocab.txt",
+    train_file=tmp_path / "v1.json",
+    predict_file=tmp_path / "v1.json",
+    max_seq_length=32,
+    doc_stride=8,
+    max_query_length=12,
+    train_batch_size=4,
+    learning_rate=2e-2,
+    num_train_epochs=30.0,
   )
+  run_squad(options, extractor_class=InsideExtractor)
   assert read(tmp_path / "run/eval_results.json")["f1"] == 100
   model = SpanExtractor.from_preset(tmp_path / "run/model")
   assert type(model) is InsideExtractor

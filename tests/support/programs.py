@@ -21,6 +21,8 @@ import pytest
 from absl import flags
 
 from bert_span.cli import flags as cli_flags
+from bert_span.cli import program
+from bert_span.options.fields import option_fields
 
 # absl knows modules by their id, which must not be that of a later one.
 _earlier_modules = []
@@ -43,10 +45,7 @@ def run_program(name, *arguments):
 
 def run_here(name, *arguments, stdin=""):
   """`run_program` in this process; its messages begin with the whole name."""
-  if hasattr(_run_function(name), "options_type"):
-    forget_flags("bert_span", "benchmarks", "export", "tests")
-  else:
-    define_flags(name)
+  module = _imported(name)
   command = [name, *map(str, arguments)]
   output, errors, status = io.StringIO(), io.StringIO(), 0
   with (
@@ -58,13 +57,10 @@ def run_here(name, *arguments, stdin=""):
     ),
   ):
     try:
-      module = importlib.import_module(name)
       if hasattr(module, "run"):
         module.run()
       else:  # a benchmark
-        importlib.import_module("bert_span.cli.program").run_program(
-          module.main
-        )
+        program.run_program(module.main)
     except SystemExit as ended:
       status = ended.code or 0
   return subprocess.CompletedProcess(
@@ -98,38 +94,31 @@ def parse_flags(name, *arguments):
 
 def define_flags(name):
   """Defines the flags of a program's module anew; returns their names."""
-  run = _run_function(name)
-  if options_type := getattr(run, "options_type", None):
-    forget_flags("bert_span", "benchmarks", "export", "tests")
+  others = {*flags.FLAGS}
+  module = _imported(name)
+  if hasattr(module, "run"):
     with mock.patch.object(sys, "argv", [name]):
-      _defined[:] = cli_flags.define_flags(options_type)
+      _defined[:] = cli_flags.define_flags(module.run.options_type)
     return sorted(_defined)
-  for module in list(sys.modules):
-    if module == name or f"{module}.".startswith("bert_span.cli."):
-      _earlier_modules.append(sys.modules.pop(module))
-  forget_flags("bert_span", "benchmarks", "export", "tests")
-  others = set(flags.FLAGS)
-  importlib.import_module(name)
-  return sorted(set(flags.FLAGS) - others)
+  return sorted({*flags.FLAGS} - others)
 
 
-def _run_function(name):
-  """The function that runs a program's module; None of a benchmark."""
-  forget_flags("bert_span", "benchmarks", "export", "tests")
-  return getattr(importlib.import_module(name), "run", None)
+def _imported(name):
+  """A module of a program, the only one whose flags are defined."""
+  forget_flags("benchmarks")
+  if name.startswith("benchmarks"):  # Its flags are those of the module.
+    _earlier_modules.append(sys.modules.pop(name, None))
+  return importlib.import_module(name)
 
 
-def forget_flags(*packages):
-  """Removes the flags that modules of some packages have defined."""
+def forget_flags(package):
+  """Removes the flags that the modules of a package, or tests, have defined."""
   flags.FLAGS.unparse_flags()
-  for flag in _defined:
-    if flag in flags.FLAGS:
-      delattr(flags.FLAGS, flag)
-  _defined.clear()
   for flag in list(flags.FLAGS):
     definer = flags.FLAGS.find_module_defining_flag(flag) or ""
-    if definer.startswith(packages):
+    if definer.startswith(package) or flag in _defined:
       delattr(flags.FLAGS, flag)
+  _defined.clear()
 
 
 def refusal(name, *arguments):
@@ -137,15 +126,18 @@ def refusal(name, *arguments):
   with pytest.raises((flags.Error, ValueError, OSError)) as error:
     define_flags(name)
     words = flags.FLAGS([name, *map(str, arguments)])
-    run = sys.modules[name].run
-    (run.main if hasattr(run, "main") else run.__wrapped__)(words)
+    sys.modules[name].run.main(words)
   return str(error.value)
 
 
 def undeclared_files(program, folder):
-  """The names in an output folder that cli/output_files.py does not have."""
-  written = importlib.import_module("bert_span.cli.output_files")._written
-  patterns = [p for names in written(program).values() for p in names]
+  """The names in an output folder that its program does not declare."""
+  options_type = importlib.import_module(
+    f"bert_span.{program}"
+  ).run.options_type
+  (field,) = (f for f in option_fields(options_type) if f.name == "output_dir")
+  writes = fields["output_dir"].metadata["writes"]
+  patterns = [pattern for names in writes.values() for pattern in names]
   names = {f"{p.name}/" if p.is_dir() else p.name for p in folder.iterdir()}
   return {n for n in names if not any(re.fullmatch(p, n) for p in patterns)}
 

@@ -205,11 +205,11 @@ def test_options_and_workers_choose_the_strategy_or_do_not_fit(
 
 def test_options_that_contradict_each_other_are_refused_with_the_remedy():
   for options, execution, remedy in (
-    (StrategyOptions(ONE_DEVICE), {"all_reduce": "ring"}, "--all_reduce"),
-    (StrategyOptions(MIRRORED, use_tpu=True), {}, "--use_tpu"),
-    (StrategyOptions(TPU, 4), {}, "--num_tpu_cores"),
-    (StrategyOptions(TPU), {"jit_compile": "on"}, "--jit_compile"),
-    (StrategyOptions(TPU), {"all_reduce": "nccl"}, "--all_reduce"),
+    (StrategyOptions(ONE_DEVICE), {"all_reduce": "ring"}, "all_reduce"),
+    (StrategyOptions(MIRRORED, use_tpu=True), {}, "use_tpu"),
+    (StrategyOptions(TPU, 4), {}, "num_tpu_cores"),
+    (StrategyOptions(TPU), {"jit_compile": "on"}, "jit_compile"),
+    (StrategyOptions(TPU), {"all_reduce": "nccl"}, "all_reduce"),
   ):
     with pytest.raises(ValueError, match=remedy):
       check_strategy(options, ExecutionOptions(**execution))

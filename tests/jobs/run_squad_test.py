@@ -246,8 +246,8 @@ def test_version_2_writes_null_odds_and_the_official_scores(
     "--num_train_epochs=2",
     version_2=True,
   )
-  assert len(re.findall("--master has no effect", run.stderr)) == 1
-  assert "--bio_threshold has no effect without --head=bio" in run.stderr
+  assert len(re.findall("master has no effect", run.stderr)) == 1
+  assert "bio_threshold has no effect without head=bio" in run.stderr
   assert "Training on 2 CPUs, 2 of a batch's 4" in run.stderr
   assert set(read(tmp_path / "null_odds.json")) == {f"q{i}" for i in range(8)}
   scores = read(tmp_path / "eval_results.json")
