@@ -7,9 +7,11 @@ import sys
 
 from bert_span.answers.answer import Answer
 from bert_span.answers.options import (
+  N_BEST_FILE,
   NULL_ODDS_FILE,
   PREDICTION_FILES,
   PREDICTIONS_FILE,
+  SPANS_FILE,
 )
 from bert_span.answers.predictions import as_original_without_span
 from bert_span.options.messages import shortened

@@ -11,6 +11,12 @@ import tqdm
 
 from bert_span.answers import prediction_files
 from bert_span.answers.decoding.options import FITTED, DecoderOptions
+from bert_span.answers.options import (
+  AGREEMENT_FILE,
+  NULL_ODDS_FILE,
+  PREDICTIONS_FILE,
+  SPANS_FILE,
+)
 from bert_span.answers.window_logits import LogitsWriter
 from bert_span.data.preprocessor import cut_line
 from bert_span.extractors.extractor import Extractor
@@ -306,10 +312,10 @@ def _observed_predictions(extractor, examples, batch_size, readers):
 def _evaluate(run, squad_file):
   """Scores predictions.json; writes and prints the scores."""
   options = run.options
-  path, null_odds = options.path(prediction_files.PREDICTIONS_FILE), None
+  path, null_odds = options.path(PREDICTIONS_FILE), None
   predictions = prediction_files.read_predictions(path)
   if run.version_2:
-    path = options.path(prediction_files.NULL_ODDS_FILE)
+    path = options.path(NULL_ODDS_FILE)
     null_odds = prediction_files.read_na_probs(path)
   scores = official_scores(squad_file, predictions, null_odds)
   more = {}
@@ -323,10 +329,10 @@ def _evaluate(run, squad_file):
 
 def _scores_of_spans(options, squad_file):
   """Scores of sets of spans, and how the tags agree with the annotators."""
-  path = options.path(prediction_files.SPANS_FILE)
+  path = options.path(SPANS_FILE)
   spans = prediction_files.read_span_predictions(path)
   scores = evaluate_multi_span(squad_file.examples, spans)
-  path = options.path(prediction_files.AGREEMENT_FILE)
+  path = options.path(AGREEMENT_FILE)
   # Predictions of another program have no such file.
   return scores | (read_json_object(path) if tf.io.gfile.exists(path) else {})
 

@@ -1,13 +1,13 @@
 """A saved model has a card, which belongs to whoever edits it."""
 
 import pytest
-from bert_span.serving.assets_extra import training_run
 from tiny_extractor import shared_extractor, tiny_extractor
 
 from bert_span import SpanExtractor
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.jobs.convert import convert
 from bert_span.presets.model_card import is_written_here
+from bert_span.presets.provenance import training_run
 
 _SELECTION = {
   "step": 300,

@@ -136,7 +136,7 @@ def undeclared_files(program, folder):
     f"bert_span.{program}"
   ).run.options_type
   (field,) = (f for f in option_fields(options_type) if f.name == "output_dir")
-  writes = fields["output_dir"].metadata["writes"]
+  writes = field.metadata["writes"]
   patterns = [pattern for names in writes.values() for pattern in names]
   names = {f"{p.name}/" if p.is_dir() else p.name for p in folder.iterdir()}
   return {n for n in names if not any(re.fullmatch(p, n) for p in patterns)}
