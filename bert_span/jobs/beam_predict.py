@@ -99,7 +99,7 @@ def beam_predict(options: "BeamPredictOptions"):
 def _answer_source(options):
   """The `AnswerSource` of a model directory or of an exported model."""
   model = options.model
-  if not tf.io.gfile.isdir(find_embedded_model(source.model)):
+  if not tf.io.gfile.isdir(find_embedded_model(model)):
     raise ValueError(
       f"model={model} is not a folder. Give one that run_squad or "
       "export_saved_model wrote, or minilm_squad."
