@@ -248,14 +248,13 @@ def save_tokenizer(
     write_lines(path, getattr(vocabulary, "tokens", vocabulary))
     files = files if files.tokens[0] == WORD_PIECES else files_of("bert")
     tokenizer = files.keras_tokenizer(
-      None,
-      lowercase=do_lower_case,
-      strip_accents=strips_accents,
-      split_on_cjk=not getattr(vocabulary, "joins_chinese", False),
+      None, lowercase=do_lower_case, strip_accents=strips_accents
     )
   settings = keras.saving.serialize_keras_object(tokenizer)
   settings.pop("build_config", None)  # as KerasHub's save_to_preset
   if isinstance(vocabulary, WordPieces):
+    # KerasHub reads this key, and does not write it.
+    settings["config"]["split_on_cjk"] = not vocabulary.joins_chinese
     settings[_OWN_KEY] = {"keeps_accents": vocabulary.keeps_accents}
   write_json_atomically(os.path.join(directory, TOKENIZER_FILE), settings)
 
