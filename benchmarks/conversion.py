@@ -147,7 +147,7 @@ def _bert_span(vocabulary):
   def convert():
     examples = inputs.read_examples(_DATA_FILE.value)
     batches = window_batches(examples, make_windows)
-    return sum(len(w["input_ids"]) for _, w in batches), len(examples)
+    return sum(len(w["token_ids"]) for _, w in batches), len(examples)
 
   return convert
 

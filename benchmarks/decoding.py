@@ -70,9 +70,9 @@ def _logits():
 
 def _peaky(rng, windows):
   """Returns normal logits with one peak per window, [windows, length]."""
-  shape = windows["input_ids"].shape
+  shape = windows["token_ids"].shape
   logits = rng.normal(0, 2, shape)
-  lengths = windows["input_mask"].sum(axis=1)
+  lengths = windows["padding_mask"].sum(axis=1)
   logits[np.arange(shape[0]), rng.integers(0, lengths)] += 8
   return logits.astype(np.float32)
 

@@ -68,14 +68,17 @@ def seconds_per_step(model, batch_size, length, steps, execution, targets=0):
 def _batches(batch_size, length, num_targets):
   """Returns endless batches of random numbers, as the programs make them."""
   tokens, targets = [batch_size, length], [batch_size, num_targets]
+  ids, mask = "token_ids", "padding_mask"
+  if num_targets:  # the names of the original's records
+    ids, mask = "input_ids", "input_mask"
   # Name -> shape and exclusive upper bound.
   numbers = {
-    "input_ids": (tokens, VOCABULARY_SIZE),
+    ids: (tokens, VOCABULARY_SIZE),
     "segment_ids": (tokens, 2),
     "start_positions": ([batch_size], length),
     "end_positions": ([batch_size], length),
   }
-  ones = {"input_mask": tf.ones(tokens, tf.int32)}
+  ones = {mask: tf.ones(tokens, tf.int32)}
   if num_targets:  # TensorFlow crashes when it unbatches empty tensors.
     numbers |= {
       "masked_ids": (targets, VOCABULARY_SIZE),

@@ -175,8 +175,8 @@ def _times(update, length):
   rng = np.random.default_rng(length)
   size = (_BATCH_SIZE.value, length)
   batch = {
-    "input_ids": rng.integers(0, random_models.VOCABULARY_SIZE, size, np.int32),
-    "input_mask": np.ones(size, np.int32),
+    "token_ids": rng.integers(0, random_models.VOCABULARY_SIZE, size, np.int32),
+    "padding_mask": np.ones(size, np.int32),
     "segment_ids": np.zeros(size, np.int32),
     "start_positions": rng.integers(0, length, size[:1], np.int32),
     "end_positions": rng.integers(0, length, size[:1], np.int32),

@@ -111,9 +111,9 @@ def jax_update(side):
 
   def loss_of(trainable, others, batch):
     inputs = {
-      "token_ids": batch["input_ids"],
+      "token_ids": batch["token_ids"],
       "segment_ids": batch["segment_ids"],
-      "padding_mask": batch["input_mask"],
+      "padding_mask": batch["padding_mask"],
     }
     logits, others = model.stateless_call(
       trainable, others, inputs, training=True
@@ -177,8 +177,8 @@ def transformers_update(side):
     tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
     with precision():
       loss = model(
-        input_ids=tensors["input_ids"],
-        attention_mask=tensors["input_mask"],
+        input_ids=tensors["token_ids"],
+        attention_mask=tensors["padding_mask"],
         token_type_ids=tensors["segment_ids"],
         start_positions=tensors["start_positions"],
         end_positions=tensors["end_positions"],

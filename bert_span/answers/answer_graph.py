@@ -20,7 +20,7 @@ _STRINGS = tf.TensorSpec([None], tf.string)
 _INPUTS = [_STRINGS, _STRINGS, tf.TensorSpec([], tf.int32)]
 # The columns of windows that are returned with the logits.
 _KEPT_COLUMNS = (
-  *(*WINDOW_SPECS, "doc_span_index", "context_length", "input_ids"),
+  *(*WINDOW_SPECS, "doc_span_index", "context_length", "token_ids"),
   "question_truncated",
 )
 
@@ -39,7 +39,7 @@ class AnswerGraph:
   """Text, windows, encoder and decoder of a trained model as one function.
 
   Answers follow the weights of the `Extractor` as training changes them. The
-  tf.function `encode` takes input_ids, input_mask and segment_ids, int32
+  tf.function `encode` takes token_ids, padding_mask and segment_ids, int32
   [windows, seq_length], and returns a tuple of the model's logits.
   """
 
@@ -110,9 +110,9 @@ class AnswerGraph:
     with tf.name_scope("text"):
       return self._preprocessor.place(questions, contexts)
 
-  def _encode(self, input_ids, input_mask, segment_ids):
-    inputs = {"token_ids": input_ids, "segment_ids": segment_ids}
-    logits = self.model({**inputs, "padding_mask": input_mask})
+  def _encode(self, token_ids, padding_mask, segment_ids):
+    inputs = {"token_ids": token_ids, "segment_ids": segment_ids}
+    logits = self.model({**inputs, "padding_mask": padding_mask})
     return tuple(logits[name] for name in self._logits)
 
 
@@ -184,7 +184,7 @@ class WindowSteps:
     """Returns the logits of the windows by name, padded to seq_length."""
 
     def keep(windows, *logits):
-      missing = seq_length - tf.shape(windows["input_mask"])[1]
+      missing = seq_length - tf.shape(windows["padding_mask"])[1]
       kept = {"window": tf.range(tf.size(windows["example_index"]))}
       for name, x in zip(self.logit_shapes, logits, strict=True):
         paddings = [[0, 0], [0, missing], *[[0, 0]] * (x.shape.rank - 2)]
@@ -204,14 +204,14 @@ class WindowSteps:
 
   def _read_step(self, placed, rows, seq_length, read):
     windows = self.sliding_windows.tables(placed, rows, seq_length)
-    names = "input_ids", "input_mask", "segment_ids"
+    names = "token_ids", "padding_mask", "segment_ids"
     inputs = [windows[name] for name in names]
     if self.options.jit_compile:
       inputs = map(_to_power_of_two, inputs)
     logits = [x[: tf.size(rows)] for x in self.encode(*inputs)]
     if not self.sliding_windows.pad_to_max:
       # The positions with logits must not depend on other windows of the step.
-      is_real = tf.cast(windows["input_mask"], tf.bool)
+      is_real = tf.cast(windows["padding_mask"], tf.bool)
       for i, x in enumerate(logits):
         more_axes = [tf.newaxis] * (x.shape.rank - 2)
         logits[i] = tf.where(is_real[(..., *more_axes)], x, NO_LOGIT)

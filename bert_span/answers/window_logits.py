@@ -90,7 +90,7 @@ def _checked_logits(shapes, logits):
   A tf.function stays locked after a call with another shape.
   """
   for name, shape in shapes.items():
-    expected = (*logits.windows["input_mask"].shape, *shape)
+    expected = (*logits.windows["padding_mask"].shape, *shape)
     values = np.asarray(logits.logits[name], np.float32)
     if values.shape != expected:
       raise ValueError(
@@ -161,7 +161,7 @@ class SavedLogits:
 
     Raises ValueError if a window is not in the file, or has another length.
     """
-    is_token = np.asarray(windows["input_mask"]) > 0  # [windows, length]
+    is_token = np.asarray(windows["padding_mask"]) > 0  # [windows, length]
     saved_length = next(iter(self.logits.values())).shape[1]
     if saved_length != is_token.shape[1]:
       raise ValueError(

@@ -44,7 +44,7 @@ def passages_of(windows, num_examples):
   bounds = np.searchsorted(
     windows["example_index"][window], np.arange(num_examples + 1)
   )
-  names = ("input_ids", "token_char_starts", "token_char_ends")
+  names = ("token_ids", "token_char_starts", "token_char_ends")
   for first, end in itertools.pairwise(bounds):
     places = [x[first:end] for x in (window, position, token)]
     # Windows overlap: the last one that holds a token gives its values.

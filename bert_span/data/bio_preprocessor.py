@@ -85,7 +85,7 @@ class BioPreprocessor(SpanPreprocessor):
     }
 
   def label(self, contexts, y, windows, annotator_labels="soft"):
-    shape = windows["input_ids"].shape
+    shape = windows["token_ids"].shape
     labels = np.zeros([*shape, NUM_TAGS], np.float32)
     is_labelled = np.zeros(shape[0], bool)
     answers = y["answer_text"], y["answer_start"]

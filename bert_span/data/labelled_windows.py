@@ -60,8 +60,8 @@ class PackedWindows:
   def batch(self, indices, seq_length):
     """Returns the windows at `indices`, padded to seq_length.
 
-    A dict of input_ids, input_mask, segment_ids, int32 [batch, seq_length], and
-    the labels, [batch] or [batch, seq_length, values], zero at padding.
+    A dict of token_ids, padding_mask, segment_ids, int32 [batch, seq_length],
+    and the labels, [batch] or [batch, seq_length, values], zero at padding.
     """
     positions = np.arange(seq_length)[np.newaxis]  # [1, seq_length]
     mask = positions < self.lengths[indices, np.newaxis]
@@ -69,8 +69,8 @@ class PackedWindows:
     token = np.where(mask, token, 0)  # [batch, seq_length]
     first_context = self.first_context_positions[indices, np.newaxis]
     arrays = {
-      "input_ids": self.token_ids[token] * mask,
-      "input_mask": mask,
+      "token_ids": self.token_ids[token] * mask,
+      "padding_mask": mask,
       "segment_ids": (positions >= first_context) & mask,
     }
     arrays = {name: array.astype(np.int32) for name, array in arrays.items()}
@@ -144,9 +144,9 @@ def label_windows(
       # Labels that give no loss; those of tokens are zero already.
       for name in preprocessor.window_labels:
         labels[name] = np.where(is_unlabelled, _OUTSIDE, labels[name])
-    mask = windows["input_mask"].astype(bool)
+    mask = windows["padding_mask"].astype(bool)
     part = {
-      "token_ids": windows["input_ids"][mask],
+      "token_ids": windows["token_ids"][mask],
       "lengths": mask.sum(axis=1),
       "first_context_positions": windows["first_context_position"],
     }

@@ -358,11 +358,8 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
 
 def model_inputs(windows):
   """The inputs of a model, of the columns of windows."""
-  return {
-    "token_ids": windows["input_ids"],
-    "segment_ids": windows["segment_ids"],
-    "padding_mask": windows["input_mask"],
-  }
+  names = "token_ids", "segment_ids", "padding_mask"
+  return {name: windows[name] for name in names}
 
 
 def cut_line(options, question, num_more=0):

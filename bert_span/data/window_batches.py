@@ -202,7 +202,7 @@ def window_rows(examples, preprocessor, is_labelled, annotator_labels="soft"):
   for batch, windows, *labelling in batches:
     labels = labelling[0] if is_labelled else {}
     for i, example_index in enumerate(windows["example_index"]):
-      length = int(windows["input_mask"][i].sum())
+      length = int(windows["padding_mask"][i].sum())
       tokens = {
         name: array[i, :length].tolist()
         for name, array in (windows | labels).items()
@@ -211,7 +211,7 @@ def window_rows(examples, preprocessor, is_labelled, annotator_labels="soft"):
       row = {
         "qas_id": batch[example_index].qas_id,
         "doc_span_index": int(windows["doc_span_index"][i]),
-        "input_ids": tokens["input_ids"],
+        "input_ids": tokens["token_ids"],
         "segment_ids": tokens["segment_ids"],
       }
       for name in preprocessor.window_labels:

@@ -74,7 +74,7 @@ def memory_line(model, loss_fn, batch, options, devices):
   if devices.is_tpu:
     return "Memory: not measured, there is no TPU on this machine."
   execution, peak = options.execution, None
-  rows, length = batch["input_ids"].shape
+  rows, length = batch["segment_ids"].shape
   step = f"{rows} windows of {length} WordPieces in {execution.precision}"
   with (
     computing_in(model.backbone, execution.precision),

@@ -96,6 +96,6 @@ def _measure(examples, preprocessor):
     start, end = labels["start_positions"], labels["end_positions"]
     answer = np.where(start > 0, end - start + 1, 0)
     np.maximum.at(counts["answer"], index, answer)
-    num_tokens += windows["input_mask"].sum()
-    num_unknown += (windows["input_ids"] == unknown_id).sum()
+    num_tokens += windows["padding_mask"].sum()
+    num_unknown += (windows["token_ids"] == unknown_id).sum()
   return counts, num_unknown / max(num_tokens, 1)

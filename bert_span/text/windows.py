@@ -105,7 +105,7 @@ class SlidingWindows(keras.layers.Layer):
         context_start: int32 [windows], first token of the passage.
         context_length: int32 [windows], tokens of the passage.
         first_context_position: int32 [windows], their first position.
-        input_ids, segment_ids, input_mask: int32 [windows, seq_length].
+        token_ids, segment_ids, padding_mask: int32 [windows, seq_length].
         token_char_starts, token_char_ends: int32 [windows, seq_length],
           half-open offsets into the passage; -1 for other tokens.
         is_max_context: bool [windows, seq_length].
@@ -181,14 +181,14 @@ class SlidingWindows(keras.layers.Layer):
     ids = tf.where(in_question, question, ids)
     is_sep = (positions >= first_sep) & (positions < first)
     ids = tf.where(is_sep | (positions == last_sep), self.sep_id, ids)
-    input_mask = positions <= last_sep
-    segment = (positions >= first) & input_mask
+    padding_mask = positions <= last_sep
+    segment = (positions >= first) & padding_mask
     is_max_context = _is_max_context(placed.columns, rows, positions)
     return {
       **windows,
-      "input_ids": tf.where(positions == 0, self.cls_id, ids),
+      "token_ids": tf.where(positions == 0, self.cls_id, ids),
       "segment_ids": tf.cast(segment, tf.int32),
-      "input_mask": tf.cast(input_mask, tf.int32),
+      "padding_mask": tf.cast(padding_mask, tf.int32),
       "token_char_starts": in_passage(placed.context.char_starts, -1),
       "token_char_ends": in_passage(placed.context.char_ends, -1),
       "is_max_context": in_context & is_max_context,

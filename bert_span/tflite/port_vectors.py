@@ -124,7 +124,7 @@ def _window(batch, row):
   is_max_context = columns["is_max_context"][first : size - 1]
   return {
     **numbers,
-    "input_ids": columns["input_ids"][:size].tolist(),
+    "input_ids": columns["token_ids"][:size].tolist(),
     "is_max_context": is_max_context.astype(int).tolist(),
     "logits": {
       # The shortest numbers that round to the float32 values.

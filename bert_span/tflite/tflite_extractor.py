@@ -133,8 +133,8 @@ class TFLiteSpanExtractor:
 
   def _logits(self, windows):
     """Returns the logits of all windows, with NO_LOGIT for padding."""
-    mask = windows["input_mask"]
-    inputs = windows["input_ids"], mask, windows["segment_ids"]
+    mask = windows["padding_mask"]
+    inputs = windows["token_ids"], mask, windows["segment_ids"]
     lengths = mask.sum(axis=1)
     logits = {
       name: np.full([*mask.shape, *shape], NO_LOGIT, np.float32)
@@ -164,15 +164,15 @@ class TFLiteRunner:
     self.max_length = max_length if self.is_dynamic else length
     self._lock = threading.Lock()
 
-  def __call__(self, input_ids, input_mask, segment_ids):
+  def __call__(self, token_ids, padding_mask, segment_ids):
     """Returns logits, float32 [seq_length, ..], of int32 [seq_length]."""
-    seq_length, length = len(input_ids), self.max_length
+    seq_length, length = len(token_ids), self.max_length
     if self.is_dynamic:
       length = min(
         (seq_length // LENGTH_MULTIPLE + 1) * LENGTH_MULTIPLE, length
       )
     padded = np.zeros([len(INPUT_NAMES), 1, length], np.int32)
-    padded[:, 0, :seq_length] = input_ids, input_mask, segment_ids
+    padded[:, 0, :seq_length] = token_ids, padding_mask, segment_ids
     # The runtime plans its memory again only if the length has changed.
     with self._lock:
       logits = self.signature(**dict(zip(INPUT_NAMES, padded, strict=True)))

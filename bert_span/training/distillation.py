@@ -134,9 +134,9 @@ def _outputs(windows, rows, teacher, temperature):
   """Returns indices of the windows' tokens, and probabilities by name."""
   length = int(windows.lengths[rows[0]])
   batch = windows.batch(rows, length)
-  names = ("input_ids", "input_mask", "segment_ids")
+  names = ("token_ids", "padding_mask", "segment_ids")
   logits = teacher.graph.encode(*(tf.constant(batch[n]) for n in names))
-  is_real = batch["input_mask"] == 1
+  is_real = batch["padding_mask"] == 1
   # Only the passage has tags: after segment 0 and before the last [SEP].
   is_last = ~np.pad(is_real, [[0, 0], [0, 1]])[:, 1:]
   is_passage = (batch["segment_ids"] == 1) & ~is_last

@@ -20,10 +20,10 @@ class _Encoder:
   def __init__(self):
     self.shapes = []
 
-  def __call__(self, input_ids, input_mask, segment_ids):
-    self.shapes.append(tuple(input_ids.shape))
-    assert input_mask.shape == segment_ids.shape == input_ids.shape
-    logits = tf.cast(input_ids, tf.float32)
+  def __call__(self, token_ids, padding_mask, segment_ids):
+    self.shapes.append(tuple(token_ids.shape))
+    assert padding_mask.shape == segment_ids.shape == token_ids.shape
+    logits = tf.cast(token_ids, tf.float32)
     return logits, tf.stack([-logits, 2 * logits], axis=2)
 
 
@@ -73,7 +73,7 @@ def test_steps_and_their_logits(lengths, options, fixed_length, shapes):
   single, pairs = steps.logits(placed, rows, most, _MAX_LENGTH).values()
   assert encoder.shapes == shapes
   windows = _sliding_windows(fixed_length=True).all_tables(placed)
-  ids, is_real = windows["input_ids"].numpy(), windows["input_mask"] == 1
+  ids, is_real = windows["token_ids"].numpy(), windows["padding_mask"] == 1
   is_kept = is_real.numpy() | fixed_length
   for found, factor in ((single, 1), (pairs[..., 0], -1), (pairs[..., 1], 2)):
     expected = np.where(is_kept, factor * ids, NO_LOGIT)

@@ -18,7 +18,7 @@ _EXAMPLES = [SquadExample("a", "?", "x"), SquadExample("日本", "?", "y")]
 _WINDOWS = {
   "example_index": np.array([0, 1, 1], np.int32),
   "doc_span_index": np.array([0, 0, 1], np.int32),
-  "input_mask": np.array([[1, 1, 0], [1, 1, 1], [1, 0, 0]], np.int32),
+  "padding_mask": np.array([[1, 1, 0], [1, 1, 1], [1, 0, 0]], np.int32),
 }
 _START = np.array([[1, 2, -1e9], [4, 5, 6], [7, -1e9, -1e9]], np.float32)
 _END = _START * np.float32(0.5)
@@ -113,8 +113,8 @@ def test_windows_that_are_not_in_the_file_are_refused(tmp_path):
   for replaced, message in (
     ({"doc_span_index": np.array([0, 0, 2])}, "window 2 of question 日本"),
     # Windows of another length, and tokens without a logit.
-    ({"input_mask": np.ones([3, 4])}, "3 WordPieces, not .*max_seq_length=4"),
-    ({"input_mask": np.ones([3, 3])}, "window 0 of question a"),
+    ({"padding_mask": np.ones([3, 4])}, "3 WordPieces, not .*max_seq_length=4"),
+    ({"padding_mask": np.ones([3, 3])}, "window 0 of question a"),
   ):
     with pytest.raises(ValueError, match=rf"logits\.npz: .*{message}"):
       saved.take(_EXAMPLES, {**_WINDOWS, **replaced})

@@ -322,7 +322,7 @@ def _recorded_logits(goldens, configuration, kind):
         windows["example_index"],
         windows["doc_span_index"],
         windows["first_context_position"],
-        windows["input_mask"],
+        windows["padding_mask"],
         strict=True,
       )
     ]
@@ -332,18 +332,18 @@ def _recorded_logits(goldens, configuration, kind):
   return batches
 
 
-def _drawn_logits(kind, key, first_context, input_mask):
+def _drawn_logits(kind, key, first_context, padding_mask):
   """Start and end logits as tests/original/record_predictions.py draws them."""
   key += "/peaky" if kind == "peaky" else ""
   rng = np.random.RandomState(zlib.crc32(key.encode("utf-8")))
-  pair = rng.standard_normal([2, len(input_mask)]).astype(np.float32)
+  pair = rng.standard_normal([2, len(padding_mask)]).astype(np.float32)
   if kind == "random":
     return pair * 4
   if kind == "ties":
     return np.round(pair * 4)
   pair -= np.float32(5)
   start, end = pair
-  last = int(np.sum(input_mask)) - 2
+  last = int(np.sum(padding_mask)) - 2
   for _ in range(6):
     at = first_context + int(rng.randint(0, last + 1 - first_context))
     span_length = int(rng.randint(0, 12))

@@ -53,7 +53,7 @@ def _windows(context, answer, char_start, options=_OPTIONS):
 def test_the_tokens_of_an_answer(context, answer, char_start, tokens):
   windows = _windows(context, answer, char_start)
   (start,), (end,) = windows["start_positions"], windows["end_positions"]
-  found = windows["input_ids"][0][start : end + 1]
+  found = windows["token_ids"][0][start : end + 1]
   assert [_VOCABULARY[i] for i in found] == tokens
 
 
@@ -87,7 +87,7 @@ def test_word_pieces_of_scripts_without_blanks(
   preprocessor = SpanPreprocessor(_SCRIPTS, False, _OPTIONS)
   ((_, windows, labels, _),) = labelled_batches([example], preprocessor)
   (start,), (end,) = labels["start_positions"], labels["end_positions"]
-  found = windows["input_ids"][0][start : end + 1]
+  found = windows["token_ids"][0][start : end + 1]
   assert [_SCRIPTS[i] for i in found] == tokens
   if context[0] == "京":
     assert start == 3  # after [CLS] who [SEP]: the first of the two
@@ -121,7 +121,7 @@ def test_sentence_pieces_of_an_answer_are_not_widened_to_words(
   (start,), (end,) = labels["start_positions"], labels["end_positions"]
   tokens = preprocessor.tokenizer.vocabulary
   found = [
-    (tokens[windows["input_ids"][0][i]], windows["token_char_starts"][0][i])
+    (tokens[windows["token_ids"][0][i]], windows["token_char_starts"][0][i])
     for i in range(start, end + 1)
   ]
   assert found == pieces

@@ -49,12 +49,12 @@ def test_a_batch_is_padded_and_in_the_order_asked_for(both_windows):
     assert windows.num_without_answer == 1
   batch = span_windows.batch(np.array([2, 0, 1]), 8)
   expected = {
-    "input_ids": [
+    "token_ids": [
       [_CLS, _Q, _SEP, _B, _SEP, 0, 0, 0],
       [_CLS, _Q, _SEP, _A, _B, _C, _SEP, 0],
       [_CLS, _Q, _SEP, _C, _D, _E, _SEP, 0],
     ],
-    "input_mask": [[1] * 5 + [0] * 3, *[[1] * 7 + [0]] * 2],
+    "padding_mask": [[1] * 5 + [0] * 3, *[[1] * 7 + [0]] * 2],
     "segment_ids": [[0, 0, 0, 1, 1, 0, 0, 0], *[[0, 0, 0, 1, 1, 1, 1, 0]] * 2],
     "start_positions": [3, 0, 4],
     "end_positions": [3, 0, 4],

@@ -49,12 +49,12 @@ def _numbers(batches):
 def test_every_batch_is_full_and_padded_to_its_bucket():
   lengths = _random_lengths(103)
   for batch in _batches(lengths, count=40):
-    rows, seq_length = batch["input_ids"].shape
+    rows, seq_length = batch["token_ids"].shape
     longest = lengths[batch["start_positions"]].max()
     assert rows == 8
     assert seq_length == min(-(-longest // _WIDTH) * _WIDTH, _MAX)
     np.testing.assert_array_equal(
-      batch["input_mask"].sum(axis=1), lengths[batch["start_positions"]]
+      batch["padding_mask"].sum(axis=1), lengths[batch["start_positions"]]
     )
 
 
@@ -95,7 +95,7 @@ def test_buckets_do_not_order_the_training():
   """Short and long batches come early and late alike."""
   lengths = np.repeat([10, 30, 40], 400)
   batches = _batches(lengths, count=150)
-  padded = np.array([batch["input_ids"].shape[1] for batch in batches])
+  padded = np.array([batch["token_ids"].shape[1] for batch in batches])
   for length in (16, 32, 40):
     (steps,) = np.nonzero(padded == length)
     assert len(steps) == 50
@@ -125,7 +125,7 @@ def test_mean_padded_length_is_that_of_an_epoch():
   ):
     batches = BucketedBatches(_windows(lengths), 8, _MAX, width, seed=0)
     assert batches.mean_padded_length() == mean
-  assert batches.dataset(0).element_spec["input_ids"].shape == [8, _MAX]
+  assert batches.dataset(0).element_spec["token_ids"].shape == [8, _MAX]
 
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "d"]
@@ -175,5 +175,5 @@ def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
     ("start_positions", [[3, 0], [0, 4], [0]]),
   ):
     assert [windows[name].tolist() for windows in labelled] == expected
-  np.testing.assert_array_equal(batches[-1][1]["input_ids"], [[2, 4, 3, 7, 3]])
+  np.testing.assert_array_equal(batches[-1][1]["token_ids"], [[2, 4, 3, 7, 3]])
   assert not list(window_batches([], preprocessor.windows))

@@ -59,7 +59,7 @@ def test_byte_pairs_have_two_separators_and_labels_of_their_characters():
   windows = _labelled(preprocessor, *texts)
   # "in" has the space before it.
   expected = ["<s>", "a", "?", "</s>", "</s>", "h", "e", "Ġin", "</s>"]
-  assert [tokens[i] for i in windows["input_ids"][0]] == expected
+  assert [tokens[i] for i in windows["token_ids"][0]] == expected
   assert windows["first_context_position"].tolist() == [5]
   assert windows["token_char_starts"][0, 5:8].tolist() == [0, 1, 3]
   for name in ("start_positions", "end_positions"):
@@ -68,7 +68,7 @@ def test_byte_pairs_have_two_separators_and_labels_of_their_characters():
   for name, values in _labelled(copy, *texts).items():
     np.testing.assert_array_equal(values, windows[name], err_msg=name)
   padded = SpanPreprocessor(BYTE_PAIRS, options=options, pad_to_max=True)
-  ids = _labelled(padded, *texts)["input_ids"]
+  ids = _labelled(padded, *texts)["token_ids"]
   assert ids[0, 9:].tolist() == [tokens.index("<pad>")]
   with pytest.raises(ValueError, match="at least 6"):
     SpanPreprocessor(BYTE_PAIRS, options=WindowOptions(5, 1, 1))

@@ -301,7 +301,7 @@ def test_every_token_has_its_logits_whatever_shares_its_batch(kind):
   extractor = shared_extractor(kind=kind)
   (one,) = extractor.window_logits(_examples(), batch_size=1)
   (many,) = extractor.window_logits(_examples(), batch_size=100)
-  is_token = one.windows["input_mask"] > 0
+  is_token = one.windows["padding_mask"] > 0
   for name, values in one.logits.items():
     assert (values[~is_token] == -1e9).all()
     assert (np.abs(values[is_token]) < 1e3).all()

@@ -548,7 +548,7 @@ def test_answers_follow_adapters_of_lora():
     SquadExample("q", *texts) for texts in zip(*_X.values(), strict=True)
   ]
   (windows,) = extractor.window_logits(examples)
-  is_token = windows.windows["input_mask"] > 0
+  is_token = windows.windows["padding_mask"] > 0
   np.testing.assert_allclose(
     windows.logits["start_logits"][is_token],
     logits[:, : is_token.shape[1]][is_token],

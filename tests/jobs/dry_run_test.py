@@ -21,7 +21,7 @@ _LOSS_FN = window_loss_fn(SpanPreprocessor, SpanLoss())
 
 def _line(model, devices=None, **execution):
   tokens, ends = np.ones([_ROWS, _LENGTH], np.int32), np.ones([_ROWS], np.int32)
-  batch = dict.fromkeys(("input_ids", "input_mask", "segment_ids"), tokens)
+  batch = dict.fromkeys(("token_ids", "padding_mask", "segment_ids"), tokens)
   batch |= {"start_positions": ends, "end_positions": ends}
   options = FineTuningOptions(
     train_batch_size=12, execution=ExecutionOptions(**execution)

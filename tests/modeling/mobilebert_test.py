@@ -71,7 +71,7 @@ def test_answers_do_not_depend_on_the_padding(tmp_path, dynamic_length):
     for n in range(20, 52)
   ]
   tables = list(extractor.window_logits(examples))
-  lengths = tables[0].windows["input_mask"].sum(1)
+  lengths = tables[0].windows["padding_mask"].sum(1)
   assert {32, 64} <= set(lengths)
   expected = list(extractor.predictions(examples))
   alone = [next(extractor.predictions([example])) for example in examples]

@@ -117,8 +117,8 @@ def _check_batch(preprocessor, examples):
   """Returns the windows, once they and the tokens are checked."""
   windows, tokens = _windows_and_tokens(preprocessor, examples)
   longest = preprocessor.options.max_seq_length
-  assert windows["input_ids"].shape[1] <= longest
-  assert (windows["input_ids"] < len(VOCABULARY)).all()
+  assert windows["token_ids"].shape[1] <= longest
+  assert (windows["token_ids"] < len(VOCABULARY)).all()
   for i, example in enumerate(examples):
     starts = tokens.char_starts[i].numpy()
     ends = tokens.char_ends[i].numpy()

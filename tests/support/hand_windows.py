@@ -21,7 +21,7 @@ def hand_windows(rows, example_index=None, context_start=(), prefix=3, pads=0):
     "example_index": example_index or range(len(rows)),
     "context_start": context_start or [0] * len(rows),
     "first_context_position": [prefix] * len(rows),
-    "input_mask": np.arange(length) < real[:, np.newaxis],
+    "padding_mask": np.arange(length) < real[:, np.newaxis],
     "token_char_starts": tokens[..., 0],
     "token_char_ends": tokens[..., 1],
   }

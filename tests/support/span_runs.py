@@ -50,9 +50,9 @@ def batches(batch_size, first_step):
     ids = rng.integers(1, VOCAB // 3, shape)
     mask = np.arange(length) < rng.integers(4, length + 1, (rows, 1))
     return {
-      "input_ids": (ids * mask).astype(np.int32),
+      "token_ids": (ids * mask).astype(np.int32),
       "segment_ids": np.zeros(shape, np.int32),
-      "input_mask": mask.astype(np.int32),
+      "padding_mask": mask.astype(np.int32),
       "start_positions": rng.integers(0, 4, rows).astype(np.int32),
       "end_positions": rng.integers(0, 4, rows).astype(np.int32),
     }

@@ -29,14 +29,14 @@ def _cut(questions, context, pad_to_max=False, **options):
 
 def test_example_of_the_docstring():
   windows = _cut(_questions(2), _tokens(8))
-  assert windows["input_ids"].tolist() == [
+  assert windows["token_ids"].tolist() == [
     [1, 50, 51, 2, 100, 101, 102, 103, 104, 2],
     [1, 50, 51, 2, 102, 103, 104, 105, 106, 2],
     [1, 50, 51, 2, 104, 105, 106, 107, 2, 0],
   ]
   segments = [[0] * 4 + [1] * 6] * 2 + [[0] * 4 + [1] * 5 + [0]]
   assert windows["segment_ids"].tolist() == segments
-  assert windows["input_mask"].sum(axis=1).tolist() == [10, 10, 9]
+  assert windows["padding_mask"].sum(axis=1).tolist() == [10, 10, 9]
   assert windows["doc_span_index"].tolist() == [0, 1, 2]
   assert windows["first_context_position"].tolist() == [4, 4, 4]
   starts, ends = windows["token_char_starts"], windows["token_char_ends"]
@@ -77,7 +77,7 @@ def test_max_context_is_the_first_best_of_all_windows(seed):
 def test_a_long_question_is_cut_and_a_short_one_leaves_room():
   windows = _cut(_questions(5, 0), _tokens(7, 7))
   assert windows["example_index"].tolist() == [0, 0, 1]
-  assert windows["input_ids"].tolist()[1:] == [
+  assert windows["token_ids"].tolist()[1:] == [
     [1, 50, 51, 2, 102, 103, 104, 105, 106, 2],
     [1, 2, 100, 101, 102, 103, 104, 105, 106, 2],
   ]
@@ -87,15 +87,15 @@ def test_no_passage_with_tokens_gives_empty_tensors():
   windows = _cut(_questions(1, 1), _tokens(0, 0))
   for name, value in windows.items():
     assert len(value) == 0, name
-  assert windows["input_ids"].shape == (0, 0)
+  assert windows["token_ids"].shape == (0, 0)
   windows = _cut(_questions(), _tokens(), pad_to_max=True)
-  assert windows["input_ids"].shape == (0, 10)
+  assert windows["token_ids"].shape == (0, 10)
 
 
 def test_padding_reaches_the_longest_window_or_the_maximum():
   windows = _cut(_questions(2, 1, 1, 1), _tokens(0, 1, 3, 0))
   assert windows["example_index"].tolist() == [1, 2]  # Empty ones have none.
-  assert windows["input_ids"].shape == (2, 7)
+  assert windows["token_ids"].shape == (2, 7)
   windows = _cut(_questions(1), _tokens(1), pad_to_max=True)
-  assert windows["input_ids"].tolist() == [[1, 50, 2, 100, 2, 0, 0, 0, 0, 0]]
-  assert windows["input_mask"].tolist() == [[1] * 5 + [0] * 5]
+  assert windows["token_ids"].tolist() == [[1, 50, 2, 100, 2, 0, 0, 0, 0, 0]]
+  assert windows["padding_mask"].tolist() == [[1] * 5 + [0] * 5]

@@ -59,7 +59,7 @@ def test_answers_follow_what_lora_learned(squad_file):
   expected = extractor.predict(text, verbose=0)["start_logits"]
   given = after.logits["start_logits"]
   assert np.abs(given - before.logits["start_logits"]).max() > 1e-2
-  width = (after.windows["input_mask"] > 0).sum()
+  width = (after.windows["padding_mask"] > 0).sum()
   np.testing.assert_allclose(given[0, :width], expected[0, :width], atol=1e-4)
 
 

@@ -19,7 +19,7 @@ WINDOW_SPECS = {
   "example_index": tf.TensorSpec([None], tf.int32),
   "context_start": tf.TensorSpec([None], tf.int32),
   "first_context_position": tf.TensorSpec([None], tf.int32),
-  "input_mask": tf.TensorSpec(_ROWS, tf.int32),
+  "padding_mask": tf.TensorSpec(_ROWS, tf.int32),
   "token_char_starts": tf.TensorSpec(_ROWS, tf.int32),
   "token_char_ends": tf.TensorSpec(_ROWS, tf.int32),
   "is_max_context": tf.TensorSpec(_ROWS, tf.bool),

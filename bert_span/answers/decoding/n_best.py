@@ -85,7 +85,7 @@ class NullEntry(NamedTuple):
   logit_sum = property(_logit_sum)
 
 
-def position_scores(logits, input_mask, span_score):
+def position_scores(logits, padding_mask, span_score):
   """Returns what each start (or end) adds to a span's score, float64.
 
   run_squad adds Python floats, too: sums of float32 can tie.
@@ -94,7 +94,7 @@ def position_scores(logits, input_mask, span_score):
   if span_score == "logit_sum":
     return scores
   # Half of the softmax over the window's tokens without padding.
-  scores = tf.where(tf.cast(input_mask, tf.bool), scores, tf.float64.min)
+  scores = tf.where(tf.cast(padding_mask, tf.bool), scores, tf.float64.min)
   return tf.nn.softmax(scores, axis=-1) / 2
 
 

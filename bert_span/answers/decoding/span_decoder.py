@@ -54,8 +54,8 @@ class SpanDecoder(AnswerDecoder):
     Args:
       contexts: string [examples], valid UTF-8.
       windows: dict of `SlidingWindows`, with example_index int32 [windows],
-        input_mask, token_char_starts, token_char_ends int32 and is_max_context
-        bool [windows, seq_length].
+        padding_mask, token_char_starts, token_char_ends int32 and
+        is_max_context bool [windows, seq_length].
       start_logits, end_logits: float32 [windows, seq_length].
 
     Returns:
@@ -134,7 +134,7 @@ def read_windows(windows, start_logits, end_logits, options, temperature=None):
   sums.
   """
   scores = (
-    n_best.position_scores(logits, windows["input_mask"], options.span_score)
+    n_best.position_scores(logits, windows["padding_mask"], options.span_score)
     for logits in (start_logits, end_logits)
   )
   columns = (start_logits, end_logits, *scores)

@@ -29,7 +29,7 @@ def _window(context, first_word=0, max_context=None):
 
 def _decode(contexts, windows, start_logits, end_logits, **options):
   """Outputs as nested Python lists."""
-  shape = windows["input_mask"].shape
+  shape = windows["padding_mask"].shape
   outputs = SpanDecoder(DecoderOptions(**options))(
     tf.constant(contexts, tf.string, [len(contexts)]),
     windows,
@@ -230,7 +230,7 @@ def test_random_batches_decode_as_nested_loops_do(seed):
       rows.append(_window(contexts[-1], first, flags))
       example_index.append(example)
   windows = _windows(rows, example_index)
-  shape = windows["input_mask"].shape
+  shape = windows["padding_mask"].shape
   start, end = np.round(rng.normal(size=(2, *shape)) * 3, seed % 2)
   start, end = start.astype(np.float32), end.astype(np.float32)
   options = DecoderOptions(
