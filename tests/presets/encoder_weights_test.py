@@ -267,7 +267,7 @@ def _mobilebert(tensors, inputs, config):
   [
     ("dir/model.ckpt.index", r" dir/model\.ckpt\. Received"),
     ("dir/model.ckpt.data-00000-of-00001", r" dir/model\.ckpt\. Received"),
-    ("pytorch_model.bin", "safetensors"),
+    ("pytorch_model.bin", "preset"),
     ("dir/nothing", "Cannot read .*dir/nothing"),
   ],
 )
