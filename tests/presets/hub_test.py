@@ -235,6 +235,29 @@ def test_without_a_network_nothing_is_tried_again(
   assert not sleeps
 
 
+def test_while_the_hub_is_down_the_cache_serves(model_hub, theirs, sleeps):
+  model_hub.push("us/tiny", theirs)
+  first = hub.fetch(_NAME)
+  model_hub.is_down = True
+  assert hub.fetch(_NAME) == first
+  with pytest.raises(ValueError, match=r"hf://us/other .*503"):
+    hub.fetch("hf://us/other")
+  assert not sleeps
+
+
+def test_the_hub_is_asked_with_a_timeout(model_hub, theirs, monkeypatch):
+  timeouts, ask = [], huggingface_hub.HfApi.repo_info
+
+  def repo_info(self, *args, timeout=None, **kwargs):
+    timeouts.append(timeout)
+    return ask(self, *args, timeout=timeout, **kwargs)
+
+  monkeypatch.setattr(huggingface_hub.HfApi, "repo_info", repo_info)
+  model_hub.push("us/tiny", theirs)
+  hub.fetch(_NAME)
+  assert timeouts == [constants.HF_HUB_ETAG_TIMEOUT]
+
+
 def test_offline_the_cache_serves(model_hub, theirs, monkeypatch):
   model_hub.push("us/tiny", theirs)
   monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)

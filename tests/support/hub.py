@@ -32,6 +32,7 @@ class Hub:
     self.requests = []  # "GET /path", and " bytes=9-" if a range is asked for
     self.tokens = set()
     self.gated = set()  # names whose files need a token
+    self.is_down = False
     self.budget = None  # bytes of files, after which connections break off
     self._revisions = {}  # name -> revision or commit -> path -> bytes
 
@@ -61,6 +62,8 @@ class Hub:
     path = urllib.parse.unquote(target.partition("?")[0])
     asked = headers.get("Range", "")
     self.requests.append(f"{method} {path} {asked}".strip())
+    if self.is_down:
+      return 503, {}, {}
     token = headers.get("Authorization", "").removeprefix("Bearer ")
     if path == "/api/repos/create":
       values = json.loads(body)
