@@ -10,7 +10,9 @@
 # SpanExtractor(), and its notice. The wheel for aarch64 is asked by QEMU, in a
 # Python of Debian's.
 set -eu
-python=$1 folder=$2 model=$3 files=$(echo "${4:-}" | tr ' ' ';')
+# CMake calls it elsewhere.
+python=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+folder=$2 model=$3 files=$(echo "${4:-}" | tr ' ' ';')
 project=$(dirname "$0")
 litert='ai-edge-litert==2.3.*'
 passage='The mill was built by Anna Holm in 1895.'

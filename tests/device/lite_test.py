@@ -20,6 +20,7 @@ from tiny_extractor import (
   tiny_extractor,
 )
 
+import bert_span
 from bert_span.answers.answer import Answer
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.squad.example import SquadExample
@@ -423,7 +424,13 @@ def test_a_wrong_option_is_named(arguments, named, status, ask):
   assert not done.stdout
 
 
-def test_the_package_says_that_it_has_types(lite):
-  code = "import bert_span_lite as b; print(b.__file__)"
-  folder = pathlib.Path(lite.run("-c", code).stdout.strip()).parent
-  assert (folder / "py.typed").exists()
+def test_the_wheel_has_version_license_and_the_mark_of_types(lite):
+  code = (
+    "import bert_span_lite, importlib.metadata as m\n"
+    "print(bert_span_lite.__version__, m.version('bert_span_lite'))\n"
+    "print(bert_span_lite.__file__)"
+  )
+  versions, file = lite.run("-c", code).stdout.splitlines()
+  assert versions.split() == [bert_span.__version__] * 2
+  files = {path.name for path in pathlib.Path(file).parent.iterdir()}
+  assert {"LICENSE", "py.typed"} <= files
