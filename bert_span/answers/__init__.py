@@ -1,1 +1,1 @@
-"""Logits to spans, spans to text, text to official scores."""
+"""From strings to answers: the graph, predictions, and their files."""

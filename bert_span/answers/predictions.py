@@ -22,19 +22,15 @@ def answer(predictions, options, question, context, n_best=1):
       "n_best must be between 1 and the decoder's n_best_size, "
       f"{largest}. Received: {n_best}."
     )
-  return _map_predictions(
-    lambda p: p.best(n_best), predictions, question, context
-  )
+  return _map(predictions, question, context, lambda p: p.best(n_best))
 
 
 def answers(predictions, question, context):
   """Returns all spans of one answer, or of several; see `Extractor.answers`."""
-  return _map_predictions(
-    lambda p: list(p.spans), predictions, question, context
-  )
+  return _map(predictions, question, context, lambda p: list(p.spans))
 
 
-def _map_predictions(function, predictions, question, context):
+def _map(predictions, question, context, function):
   pairs = enumerate(question_pairs(question, context))
   examples = [SquadExample(str(i), *pair) for i, pair in pairs]
   results = list(map(function, predictions(examples)))

@@ -1,1 +1,1 @@
-"""Work in shards, spread over many machines by Apache Beam."""
+"""Answers questions in shards, on many machines by Apache Beam."""

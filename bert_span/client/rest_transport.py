@@ -179,7 +179,7 @@ def _failure(address, error):
 
 
 def _field(content, name):
-  """Returns a field of a JSON object; None if the content is none."""
+  """Returns a field of a JSON object; None if the content has none."""
   try:
     return json.loads(content)[name]
   except (ValueError, LookupError, TypeError, RecursionError):

@@ -68,7 +68,7 @@ def prediction_of_row(row, context, qas_id=""):
 
 
 def _checked_value(column, value):
-  """Returns a value of a `Column`; ValueError if no decoder returns such."""
+  """Returns a value of a `Column`; ValueError if it cannot be an answer's."""
   is_valid = type(value) in _TYPES[column.dtype] and value == value  # not NaN
   if column.dtype == "int32":
     is_valid = is_valid and value >= 0

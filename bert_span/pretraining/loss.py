@@ -43,8 +43,7 @@ def pretraining_inputs(batch):
 def with_batch_weights(batch):
   """Adds mlm_weights and so on, float32 [batch, targets], 0 for padding.
 
-  The weights of an objective sum to the number of sequences; without a target
-  to 0.
+  An objective's weights sum to the number of sequences; 0 without targets.
   """
   batch = dict(batch)
   for name, key in OBJECTIVES.items():

@@ -1,1 +1,1 @@
-"""Results as a page for people."""
+"""Reports results and faults of data to people."""

@@ -74,8 +74,7 @@ def agreement_scores(passages):
     entropy_correlation: Pearson correlation of both entropies over the tokens;
       missing if one of them is constant.
     tag_calibration_error: expected calibration error in ten bins of equal
-      width. It compares the probability that a token is inside an answer with
-      the share of annotators whose answers contain it.
+      width of P(token is in an answer) against the annotators' share.
   """
   if not passages:
     return {}
@@ -91,9 +90,9 @@ def agreement_scores(passages):
     "tag_entropy": float(tag_entropies.mean()),
     "tag_calibration_error": bins.calibration_error,
   }
-  if min(label_entropies.std(), tag_entropies.std()) > 1e-9:
-    correlation = np.corrcoef(label_entropies, tag_entropies)[0, 1]
-    scores["entropy_correlation"] = float(correlation)
+  pair = label_entropies, tag_entropies
+  if min(x.std() for x in pair) > 1e-9:
+    scores["entropy_correlation"] = float(np.corrcoef(*pair)[0, 1])
   return scores
 
 

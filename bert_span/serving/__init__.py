@@ -1,1 +1,1 @@
-"""A trained model as a SavedModel that servers load, and its proofs."""
+"""Exports SavedModels for servers, verifies and serves them."""

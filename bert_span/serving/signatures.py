@@ -131,10 +131,10 @@ def byte_offsets(texts, char_offsets):
 
 
 def served_columns(table, decoded, contexts, num_entries=None):
-  """Makes the served columns of a `AnswerColumns` of a decoder's columns.
+  """Makes the columns that a server returns of a decoder's columns.
 
-  `decoded` is a dict of [batch] or [batch, n], contexts string [batch];
-  num_entries is n, None if it depends on the batch.
+  `table` is an `AnswerColumns`, `decoded` a dict of [batch] or [batch, n],
+  contexts string [batch]; num_entries is n, None if it depends on the batch.
   """
   byte_columns = [column for column in table.served if column.bytes_of]
   in_chars = [decoded[column.bytes_of] for column in byte_columns]

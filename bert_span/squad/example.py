@@ -58,10 +58,9 @@ class SquadExample:
 
   @property
   def annotators(self) -> tuple[tuple[AnswerSpan, ...], ...]:
-    """The spans of each annotator.
+    """The spans of each annotator; without annotations, one for each answer.
 
-    Without annotations, each answer is the span of one annotator. An
-    unanswerable question has one annotator without a span.
+    An unanswerable question has one annotator without a span.
     """
     if self.is_impossible:
       return ((),)
@@ -134,7 +133,7 @@ def check_text(text, name):
 
 
 def locate_answer(context: str, text: str, char_start: int):
-  """Locates an answer at its stated offset, or at the only place of its text.
+  """Locates an answer at its stated offset, or at its only clear place.
 
   As in run_squad, blanks and line breaks between the words of an answer may
   differ from those of the passage. The answer is moved when it occurs exactly
@@ -149,9 +148,8 @@ def locate_answer(context: str, text: str, char_start: int):
   The stated offset may be any integer. Blank texts are never located.
 
   Returns:
-    (span, fault). The `AnswerSpan` has the passage's characters, or the text
-    as it was and NOT_LOCATED. `fault` says in words what is wrong with the
-    stated offset, "" if it is correct.
+    An `AnswerSpan` with the passage's characters, or with the unchanged text
+    and NOT_LOCATED; and the fault of the stated offset, "" if it is correct.
   """
   if not text.strip():
     return AnswerSpan(text, NOT_LOCATED), "the answer's text is blank"

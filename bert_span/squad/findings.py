@@ -20,7 +20,7 @@ class _KindFields:
 
 
 class FindingKind(_KindFields, enum.Enum):
-  """The kinds of findings in the order of reports: `_KindFields` of each."""
+  """The kinds of findings, in the order of reports."""
 
   UNREADABLE = (
     "not readable as a SQuAD file",

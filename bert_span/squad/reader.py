@@ -108,8 +108,7 @@ def repeated_ids(examples):
 def load_squad_json(path: str | os.PathLike) -> dict:
   """Parses a SQuAD file; converts MultiSpanQA, flat rows and Parquet to it.
 
-  Raises ValueError unless the file is an object with a list "data". The list
-  is not checked.
+  ValueError unless it is an object with a list "data", which is not checked.
   """
   path = os.fspath(path)
   repeated = []

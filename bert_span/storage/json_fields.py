@@ -46,7 +46,7 @@ class FieldErrors:
       raise ValueError(f"{self.path}: {self.count} errors:{listed}")
 
   def required(self, record: dict, key: str, json_type: type, place: str):
-    """Returns record[key]; after an error, if it is no such value, None."""
+    """Returns record[key], or None after an error: missing or other type."""
     if key in record and is_json(record[key], json_type):
       return record[key]
     known = ", ".join(map(shortened, list(record)[:8])) or "none"

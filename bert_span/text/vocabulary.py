@@ -90,7 +90,7 @@ def vocabulary_kind(vocabulary):
 
 
 def is_cased(vocabulary):
-  """Returns whether over 1 % of the tokens have capitals: the model is cased.
+  """Returns whether over 1 % of the tokens have capitals, as in cased models.
 
   Tokens in brackets, such as [CLS] and [unused1], do not count.
   """

@@ -1,1 +1,1 @@
-"""The file for devices, its proof and its runner."""
+"""Exports TFLite files for devices, verifies and runs them."""

@@ -148,8 +148,7 @@ class RunCheckpoints:
       folder = tf.io.gfile.join(self.write_dir, name.rstrip("/"))
       if not is_remote(folder) and os.path.islink(folder):
         continue
-      # Another worker may remove it, too.
-      with contextlib.suppress(tf.errors.NotFoundError):
+      with contextlib.suppress(tf.errors.NotFoundError):  # by another worker
         if all(n.startswith("part-") for n in tf.io.gfile.listdir(folder)):
           tf.io.gfile.rmtree(folder)
 

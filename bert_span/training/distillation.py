@@ -1,4 +1,4 @@
-"""Distillation: training a student on the outputs of trained teachers.
+"""Distillation: trains a student on the outputs of trained teachers.
 
     loss = (1 - w) loss(labels, logits) + w T^2 loss(soft labels, logits / T)
 

@@ -1,4 +1,4 @@
-"""B/I/O logits of a batch of questions to answers of any number of spans.
+"""Makes answers of any number of spans of a batch's B/I/O logits.
 
 Under the model each token has its tag independently, so a labelling has the
 probability prod_i p_i(tag_i). "greedy" takes the most probable tag of every
