@@ -20,6 +20,8 @@ if typing.TYPE_CHECKING:
 
 def lint_squad(options: "LintSquadOptions"):
   """Prints the report on a file; returns whether it, or its copy, passes."""
+  needs_windows = options.preset or options.vocab_file
+  settings = _settings(options) if needs_windows else None
   linted = lint_squad_file(options.file)
   findings, figures, shown, repair = linted.findings, {}, None, None
   if linted.examples:
@@ -29,9 +31,11 @@ def lint_squad(options: "LintSquadOptions"):
       passage=[len(context) for context in {e.context for e in learned}],
       answer=[len(answer.text) for e in learned for answer in e.answers],
     )
-    if options.preset or options.vocab_file:
+    if settings:
       log_line(f"Checking the windows of {len(learned):,} questions ...")
-      more_findings, more_figures, shown = _check_windows(linted, options)
+      more_findings, more_figures, shown = _check_windows(
+        linted, options, *settings
+      )
       findings, figures = findings + more_findings, figures | more_figures
     if options.fix:
       output_file = options.output_file
@@ -50,28 +54,34 @@ def lint_squad(options: "LintSquadOptions"):
   return not lint_report.count_left(report, *severities)
 
 
-def _check_windows(linted, options):
-  """Findings, figures and settings of the checks that need a vocabulary."""
-  # Load TensorFlow: seconds, which a check without a vocabulary does not need.
+# These two load TensorFlow, which a check without a vocabulary does not need.
+def _settings(options):
+  """Windows, longest answer and case: what was given, over what is saved."""
   from bert_span.extractors.loading import saved_config
+
+  config = saved_config(options.preset)
+  windows, decoder = config.get("window", {}), config.get("decoder", {})
+  windows = WindowOptions(**{**windows, **options.given(WindowOptions)})
+  longest = options.max_answer_length
+  if not options.is_given("max_answer_length"):
+    longest = decoder.get("max_answer_length", longest)
+  return windows, longest, config.get("do_lower_case", options.do_lower_case)
+
+
+def _check_windows(linted, options, windows, longest, lower_case):
+  """Findings, figures and settings of the checks that need a vocabulary."""
   from bert_span.modeling.encoder import check_sequence_length
   from bert_span.presets.load_pretrained import load_pretrained
   from bert_span.reporting.window_lint import lint_windows
   from bert_span.text.vocabulary import load_vocabulary
 
-  config = saved_config(options.preset)
-  saved_windows, longest = config.get("window", {}), options.max_answer_length
-  windows = WindowOptions(**{**saved_windows, **options.given(WindowOptions)})
-  if config and not options.is_given("max_answer_length"):
-    longest = config["decoder"].get("max_answer_length", longest)
   if options.preset:
     loaded = load_pretrained(options.preset)
     vocabulary = loaded.vocabulary()
     check_sequence_length(loaded.backbone, windows.max_seq_length)
-    lower_case = config.get("do_lower_case", loaded.lower_case)
+    lower_case = loaded.lower_case if lower_case is None else lower_case
   else:
     vocabulary = load_vocabulary(options.vocab_file)
-    lower_case = options.do_lower_case
   lower_case = lower_case is not False
   findings, figures = lint_windows(
     linted, vocabulary, lower_case, windows, longest

@@ -5,6 +5,7 @@ import json
 import pytest
 from programs import succeeds
 from squad_content import spans, squad_content
+from tiny_extractor import shared_model
 
 from bert_span.jobs.lint_squad import lint_squad
 from bert_span.lint_squad import LintSquadOptions
@@ -80,6 +81,20 @@ def test_fix_writes_a_copy_that_passes_and_json_says_all(tmp_path, capsys):
   assert "question, windows 1 1.0 1 1 1 1 1" in lines
   assert _lint(tmp_path / "ada.fixed.json", strict=True)
   assert "0 errors, 0 warnings, 0 notes." in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("eager")
+def test_what_is_given_replaces_what_a_model_has_saved(tmp_path, capsys):
+  path, model = _write(tmp_path, _question("q1")), shared_model()
+  for given, found in (
+    ({}, (32, 30)),
+    ({"max_seq_length": 24, "max_answer_length": 5}, (24, 5)),
+  ):
+    assert _lint(path, preset=model, json=True, **given)
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    names = ("max_seq_length", "max_answer_length")
+    assert tuple(settings[name] for name in names) == found
+    assert settings["max_query_length"] == 8
 
 
 @pytest.mark.large  # Loads TensorFlow.
