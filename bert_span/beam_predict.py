@@ -18,6 +18,7 @@ import dataclasses
 from bert_span.beam.options import BeamOptions
 from bert_span.cli.program import program
 from bert_span.extractors.options import (
+  MODELS,
   BatchOptions,
   LengthOptions,
   ModelOptions,
@@ -43,10 +44,8 @@ class BeamPredictOptions(
   model: str = changed(
     ModelOptions,
     "model",
-    help="Model directory that run_squad or save_to_preset wrote; "
-    "minilm_squad, the model that comes with the package; a Hugging Face "
-    "directory with a question-answering head; or a version that "
-    "export_saved_model wrote. Every worker must see the path.",
+    help=f"{MODELS}; or a version that export_saved_model wrote. Every worker "
+    "must see the path.",
   )
   patterns: str = option(
     REQUIRED,
