@@ -72,7 +72,7 @@ class LengthOptions(CheckedOptions):
 
   fixed_length: bool = option(
     False,
-    "Whether every window is padded to --max_seq_length, as in run_squad.",
+    "Whether every window is padded to max_seq_length, as in run_squad.",
   )
 
 

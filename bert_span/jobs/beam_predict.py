@@ -43,7 +43,7 @@ def beam_predict(options: "BeamPredictOptions"):
   output_dir, questions = options.output_dir, options.question
   num_shards, output_format = options.num_shards, options.output_format
   source = _answer_source(options)
-  files = find_question_files(options.patterns, options.input_format)
+  files = find_question_files(options.input, options.input_format)
   settings = {
     **dataclasses.asdict(source),
     "model_sha256": folder_sha256(find_embedded_model(options.model)),
