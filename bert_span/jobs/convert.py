@@ -64,7 +64,7 @@ def convert(options: "ConvertOptions"):
   print(f"Head: {extractor.head_name}")
   kind = vocabulary_kind(tokenizer.full_vocabulary)
   print(f"Vocabulary: {len(tokenizer.vocabulary):,} {kind}, {lower}")
-  threshold = "none; --version_2_with_negative allows unanswerable questions"
+  threshold = "none; version_2_with_negative allows unanswerable questions"
   if to == "huggingface":
     threshold = "not written; transformers has no place for it"
   elif extractor.decoder_options.version_2_with_negative:

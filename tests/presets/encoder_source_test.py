@@ -57,7 +57,7 @@ def test_the_vocabulary_must_be_that_of_the_weights(tmp_path):
   path.write_text("[UNK]\n[CLS]\n[SEP]\na\n")
   beside, lacking = loaded(vocabulary_path=str(path)), loaded()
   assert beside.vocabulary()[-1] == lacking.vocabulary(str(path))[-1] == "a"
-  with pytest.raises(ValueError, match="--vocab_file"):
+  with pytest.raises(ValueError, match="vocab_file"):
     lacking.vocabulary()
   for rows in (3, 4 + 128):
     backbone = tiny_encoder(vocabulary_size=rows)
