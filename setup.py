@@ -61,6 +61,8 @@ setuptools.setup(
   install_requires=[
     "absl-py>=2.1",
     "h5py>=3.11",
+    # Models by their names; since then a revision is looked up once.
+    "huggingface_hub>=1.31,<3",
     # tensorflow-datasets imports it and does not ask for it.
     "importlib_resources",
     "keras>=3.15,<3.16",

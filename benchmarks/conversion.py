@@ -34,8 +34,8 @@ from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 from bert_span.cli.flags import define_flags, read_flags
 from bert_span.options.extras import check_extra
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.options import WindowOptions
-from bert_span.text.vocabulary import load_vocabulary
 
 _SIDES = flags.DEFINE_list(
   "sides",

@@ -1,6 +1,8 @@
 """Training steps of random models on random windows, for measurements."""
 
+import itertools
 import tempfile
+import time
 
 import tensorflow as tf
 
@@ -8,6 +10,7 @@ from benchmarks.random_models import VOCABULARY_SIZE
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.modeling.losses import SpanLoss
 from bert_span.pretraining.loss import pretraining_loss_fn
+from bert_span.training.callbacks import Callback
 from bert_span.training.fine_tuner import window_loss_fn
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import BertAdamW
@@ -40,6 +43,26 @@ def train_on_random_windows(
       output_dir,
       callbacks=[callback],
     ).train(lambda unused_first_step: _batches(batch_size, length, targets))
+
+
+def seconds_per_step(model, batch_size, length, steps, execution, targets=0):
+  """Returns the mean seconds of a step of training, without the first two."""
+  times = []  # the end of each step
+
+  class StepClock(Callback):
+    name = "clock"
+
+    def is_due(self, step):
+      return True
+
+    def on_step(self, step):
+      times.append(time.monotonic())
+
+  train_on_random_windows(
+    model, batch_size, length, steps, execution, StepClock(), targets
+  )
+  gaps = [after - before for before, after in itertools.pairwise(times)]
+  return sum(gaps[1:]) / len(gaps[1:])
 
 
 def _batches(batch_size, length, num_targets):

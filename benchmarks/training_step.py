@@ -16,7 +16,6 @@ without a flag to see the flag's effect.
 
 import itertools
 import json
-import time
 
 from absl import flags
 
@@ -68,13 +67,16 @@ def main(argv):
 
 def _measure(shape, batch_size, length):
   """Trains one case; returns the dict to print."""
+  from benchmarks.random_training import seconds_per_step
   from bert_span.jobs.dry_run import peak_bytes
   from bert_span.pretraining.model import PretrainingModel
 
   with_head = PretrainingModel if _TARGETS.value else random_span_model
   model = with_head(random_encoder(SHAPES[shape]))
-  seconds = _seconds_per_step(model, batch_size, length)
   execution = read_flags(ExecutionOptions)
+  seconds = seconds_per_step(
+    model, batch_size, length, _STEPS.value, execution, _TARGETS.value
+  )
   return {
     "shape": shape,
     "batch_size": batch_size,
@@ -86,35 +88,6 @@ def _measure(shape, batch_size, length):
     "peak_mb": round(peak_bytes() / 1e6),
     "windows_a_second": round(batch_size / seconds, 2),
   }
-
-
-def _seconds_per_step(model, batch_size, length):
-  """Returns the mean seconds of a step, without the first two."""
-  from benchmarks.random_training import train_on_random_windows
-  from bert_span.training.callbacks import Callback
-
-  times = []  # the end of each step
-
-  class StepClock(Callback):
-    name = "clock"
-
-    def is_due(self, step):
-      return True
-
-    def on_step(self, step):
-      times.append(time.monotonic())
-
-  train_on_random_windows(
-    model,
-    batch_size,
-    length,
-    _STEPS.value,
-    read_flags(ExecutionOptions),
-    StepClock(),
-    targets=_TARGETS.value,
-  )
-  gaps = [after - before for before, after in itertools.pairwise(times)]
-  return sum(gaps[1:]) / len(gaps[1:])
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from collections import abc
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.options.messages import shortened
+from bert_span.presets import hub
 from bert_span.squad.example import SquadExample, question_pairs
 from bert_span.storage.log import log_line
 from bert_span.text.options import NUM_SPECIAL_TOKENS, WindowOptions
@@ -39,16 +40,19 @@ _UNUSED = (
   *("device", "device_map", "framework", "torch_dtype", "dtype", "num_workers"),
   *("use_fast", "padding", "truncation", "low_cpu_mem_usage", "modelcard"),
   *("feature_extractor", "image_processor", "processor", "trust_remote_code"),
-  *("token", "use_auth_token", "local_files_only", "binary_output"),
+  "binary_output",
 )
 
 
 def pipeline(
   task="question-answering",
-  model="minilm_squad",
+  model=None,
   config=None,
   tokenizer=None,
   revision=None,
+  token=None,
+  use_auth_token=None,
+  local_files_only=False,
   model_kwargs=None,
   **settings,
 ):
@@ -57,10 +61,11 @@ def pipeline(
   Args:
     task: "question-answering", the only one.
     model: what `SpanExtractor.from_preset` takes, or a `SpanExtractor`; or the
-      name of a Hugging Face model, such as "deepset/tinyroberta-squad2", that
-      is in the local cache. Nothing is downloaded.
+      name of a model on Hugging Face's hub, such as
+      "deepset/tinyroberta-squad2". None takes minilm_squad.
     config, tokenizer: None, or those of the model, by the same name.
-    revision: of a Hugging Face model in the local cache.
+    revision, token, use_auth_token, local_files_only: of a name on the hub, see
+      `bert_span.presets.hub.fetch`.
     model_kwargs: dict of further settings.
     **settings: arguments of its calls that become their defaults; and those of
       transformers that no answer depends on, such as device, framework and
@@ -77,6 +82,9 @@ def pipeline(
   settings = _checked_settings({**settings, **(model_kwargs or {})})
   _check_is_of_model("config", config, model)
   _check_is_of_model("tokenizer", tokenizer, model)
+  if model is None:
+    model = "minilm_squad"
+    log_line(f"No model was given: {model}, which comes with the package.")
   if not isinstance(model, SpanExtractor):
     if not isinstance(model, (str, os.PathLike)):
       raise ValueError(
@@ -84,7 +92,12 @@ def pipeline(
         f"{type(model).__name__}."
       )
     sizes = {new: settings[old] for old, new in _SIZES if old in settings}
-    folder = _cached_folder(os.fspath(model), revision)
+    name = os.fspath(model)
+    if not os.path.isdir(name):
+      name = hub.with_scheme(name)
+    if revision:
+      name = f"{name}@{revision}"
+    folder = hub.fetch(name, token or use_auth_token, local_files_only)
     model = SpanExtractor.from_preset(folder, **sizes)
   return QuestionAnsweringPipeline(model, **settings)
 
@@ -363,20 +376,3 @@ def _widened(text, start, end):
   while end < len(text) and _WORD.fullmatch(text[end - 1 : end + 1]):
     end += 1
   return start, end
-
-
-def _cached_folder(model, revision=None):
-  """The folder of a model's name in the cache of Hugging Face, or the name."""
-  if os.path.isdir(model) or not re.fullmatch(r"[\w.-]+/[\w.-]+", model):
-    return model
-  import huggingface_hub  # Half a second, for such names only.
-
-  try:
-    return huggingface_hub.snapshot_download(
-      model, revision=revision, local_files_only=True
-    )
-  except OSError as error:
-    raise ValueError(
-      f"There is no directory {model!r}, and no model of that name in the "
-      f"local cache. Download it first: hf download {model}"
-    ) from error

@@ -116,6 +116,17 @@ def server():
     yield running_server
 
 
+@pytest.fixture
+def model_hub(tmp_path, monkeypatch):
+  """A `Hub` that the client of Hugging Face's asks; nothing is in its cache."""
+  # The client takes half a second.
+  from hub import running_hub, use_endpoint
+
+  with running_hub() as hub:
+    use_endpoint(monkeypatch, hub.endpoint, tmp_path / "cache")
+    yield hub
+
+
 @pytest.fixture(scope="module")
 def squad_folder(tmp_path_factory):
   """A vocabulary, a bert_config.json and SQuAD files v1.json and v2.json."""

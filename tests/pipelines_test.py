@@ -218,17 +218,46 @@ def test_what_is_no_dict_and_another_task_are_named(qa):
     pipeline("fill-mask")
 
 
-def test_a_name_is_looked_up_in_the_local_cache(tmp_path, monkeypatch):
-  cache = tmp_path / "hub"
-  monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
-  with pytest.raises(ValueError, match=r"hf download us/tiny"):
-    pipeline(model="us/tiny")
-  snapshot = cache / "models--us--tiny" / "snapshots" / "0123abc"
-  save_huggingface(shared_extractor(), snapshot)
-  references = cache / "models--us--tiny" / "refs"
-  references.mkdir()
-  (references / "main").write_text("0123abc")
+def test_names_and_revisions_on_the_hub(tmp_path, model_hub):
+  save_huggingface(shared_extractor(), tmp_path / "model")
+  with pytest.raises(ValueError, match=r"hf://us/tiny .*HF_ENDPOINT"):
+    pipeline(model="us/tiny", local_files_only=True)
+  commit = model_hub.push("us/tiny", tmp_path / "model", "v2")
+  for name, revision in (
+    ("us/tiny", "v2"),
+    ("hf://us/tiny", commit),
+    ("hf://us/tiny@v2", None),
+  ):
+    qa = pipeline(model=name, revision=revision, **_SIZES)
+    assert qa(QUESTION, CONTEXT)["answer"]
+  with pytest.raises(ValueError, match=r"hf://us/tiny@v3 .*revision"):
+    pipeline(model="us/tiny", revision="v3")
+  model_hub.gated.add("us/tiny")
+  model_hub.tokens.add("hf_right")
+  model_hub.push("us/tiny", {"config.json": b"{}"})
+  with pytest.raises(ValueError, match=r"hf://us/tiny is gated"):
+    pipeline(model="us/tiny", token="hf_wrong")
+  for argument in ("token", "use_auth_token"):
+    with pytest.raises(ValueError, match=r"hf://us/tiny: .*model_type"):
+      pipeline(model="us/tiny", **{argument: "hf_right"})
+
+
+def test_a_directory_goes_before_a_name(tmp_path, monkeypatch, model_hub):
+  monkeypatch.chdir(tmp_path)
+  save_huggingface(shared_extractor(), tmp_path / "us" / "tiny")
   assert pipeline(model="us/tiny", **_SIZES)(QUESTION, CONTEXT)["answer"]
+  assert not model_hub.requests
+
+
+def test_without_a_model_it_is_the_one_of_the_package(monkeypatch, capsys):
+  names = []
+  extractor = shared_extractor()
+  monkeypatch.setattr(
+    SpanExtractor, "from_preset", lambda name: names.append(name) or extractor
+  )
+  pipeline("question-answering")
+  assert names == ["minilm_squad"]
+  assert "minilm_squad" in capsys.readouterr().err
 
 
 @pytest.mark.large

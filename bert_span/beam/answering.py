@@ -14,6 +14,7 @@ from bert_span.client.predict_api import SERVING_DEFAULT, rows_of_columns
 from bert_span.client.served_answer import prediction_of_row
 from bert_span.data.window_batches import example_arrays, example_batches
 from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.presets.span_config import find_embedded_model
 from bert_span.squad.example import SquadExample
 
 # A model that cannot answer this is what fails, and not a question.
@@ -64,6 +65,7 @@ class AnswerSource:
 
 def is_saved_model(path):
   """Returns whether a path is an exported SavedModel."""
+  path = find_embedded_model(path)
   return tf.io.gfile.exists(os.path.join(path, "saved_model.pb"))
 
 

@@ -9,9 +9,8 @@ import numpy as np
 from bert_span.extractors.precision import resolve_dtype
 from bert_span.extractors.string_model import StringModel
 from bert_span.keras_backend import check_not_forked
-from bert_span.modeling.architectures import architecture_of
+from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import (
-  EncoderConfig,
   build_encoder,
   check_not_quantized,
   encoder_config,
@@ -25,7 +24,7 @@ from bert_span.modeling.keras_internals import (
   weights_content,
 )
 from bert_span.options.fields import options_from_json
-from bert_span.presets import model_directory
+from bert_span.presets import hub, model_directory
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.encoder_weights import check_read_back
 from bert_span.presets.model_directory import check_folder_name
@@ -61,8 +60,10 @@ class PresetModel(StringModel):
     Args:
       preset: "minilm_squad", the model that comes with the package; a
         directory that `save_to_preset` or run_squad wrote; a Hugging Face
-        directory; a name or a directory of KerasHub; or an `EncoderSource`,
-        for instance of a TensorFlow 1 checkpoint.
+        directory; a name on a hub, "hf://owner/name" or
+        "hf://owner/name@revision", of such a directory; a name or a directory
+        of KerasHub; or an `EncoderSource`, for instance of a TensorFlow 1
+        checkpoint.
       window_options, decoder_options: None takes the saved ones.
       fixed_length: see pad_to_max of `SpanPreprocessor`.
       verify: compare the files with the checksums they were saved with.
@@ -86,6 +87,8 @@ class PresetModel(StringModel):
     source, dtype = preset, resolve_dtype(dtype)
     if not isinstance(preset, EncoderSource):
       source = EncoderSource(preset=os.fspath(preset), verify=verify)
+    if source.preset:
+      source = dataclasses.replace(source, preset=hub.fetch(source.preset))
     config = (source.preset and read_span_config(source.preset)) or {}
     kind = cls.class_of_head(config.get("head", cls.head_name), preset)
     window = window_options or WindowOptions(**config.get("window", {}))
@@ -314,9 +317,9 @@ class PresetModel(StringModel):
       and keras.saving.deserialize_keras_object(config[name], custom_objects)
       for name in ("preprocessor", "head")
     )
-    backbone = build_encoder(
-      EncoderConfig(**config["encoder"]), config["dtype"]
-    )
+    encoder = config["encoder"]
+    config_type = ARCHITECTURES[encoder["architecture"]].config
+    backbone = build_encoder(config_type(**encoder), config["dtype"])
     for layer in sublayers(backbone):  # The inner ones last.
       layer.trainable = layer.path not in config["frozen_layers"]
     extractor = cls(

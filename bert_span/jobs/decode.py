@@ -20,10 +20,10 @@ from bert_span.extractors.loading import (
 )
 from bert_span.presets.model_directory import VOCABULARY_FILE
 from bert_span.presets.span_config import CONFIG_FILE, find_embedded_model
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples
 from bert_span.storage.log import log_line
-from bert_span.text.vocabulary import load_vocabulary
 
 if typing.TYPE_CHECKING:
   from bert_span.decode import DecodeOptions

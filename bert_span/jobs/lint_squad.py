@@ -72,8 +72,8 @@ def _check_windows(linted, options, windows, longest, lower_case):
   """Findings, figures and settings of the checks that need a vocabulary."""
   from bert_span.modeling.encoder import check_sequence_length
   from bert_span.presets.load_pretrained import load_pretrained
+  from bert_span.presets.vocabulary_files import load_vocabulary
   from bert_span.reporting.window_lint import lint_windows
-  from bert_span.text.vocabulary import load_vocabulary
 
   if options.preset:
     loaded = load_pretrained(options.preset)

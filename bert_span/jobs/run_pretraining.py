@@ -15,6 +15,7 @@ from bert_span.presets.selection import (
   selection_words,
   write_selection,
 )
+from bert_span.presets.span_config import find_embedded_model
 from bert_span.pretraining import model_files
 from bert_span.pretraining.batches import PretrainingInput, are_records
 from bert_span.pretraining.model import PretrainingModel
@@ -232,8 +233,9 @@ class PretrainingJob:
   def _assign_heads(self, source, description):
     """Sets the heads that the encoder's source has; returns their names."""
     heads = {}
-    if source.preset and tf.io.gfile.isdir(source.preset):
-      with local_directory(source.preset) as local:
+    preset = source.preset and find_embedded_model(source.preset)
+    if preset and tf.io.gfile.isdir(preset):
+      with local_directory(preset) as local:
         heads = model_files.read_heads(local)
     elif source.init_checkpoint:
       heads = model_files.read_original_heads(source.init_checkpoint)

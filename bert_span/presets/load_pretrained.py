@@ -3,29 +3,26 @@
 import dataclasses
 import os
 
-import keras_hub
 import tensorflow as tf
 
-from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
-from bert_span.modeling.encoder import build_encoder, read_bert_config
-from bert_span.modeling.keras_internals import preset_file
-from bert_span.presets import huggingface, model_directory
+from bert_span.modeling.architectures import ARCHITECTURES
+from bert_span.modeling.encoder import build_encoder
+from bert_span.presets import hub, huggingface, model_directory
 from bert_span.presets.encoder_weights import (
   LoadedPreset,
   load_tf1_checkpoint,
+  read_bert_config,
 )
 from bert_span.presets.span_config import EMBEDDED_NAMES, find_embedded_model
 from bert_span.storage.files import local_directory, read_json_object
 
-# Handles that KerasHub resolves over the network.
-_HUB_SCHEMES = ("hf://", "kaggle://", "modelscope://")
 # One of them is in each config.json.
 _FAMILY_KEYS = "registered_name", "model_type", "architectures"
 _KINDS = (
   "a directory this package saved or a KerasHub preset (config.json with "
   '"registered_name", model.weights.h5), or a Hugging Face directory '
-  '(config.json with "model_type" or "architectures", model.safetensors, '
-  "vocabulary)"
+  '(config.json with "model_type" or "architectures", model.safetensors or '
+  "pytorch_model.bin, vocabulary)"
 )
 
 
@@ -41,11 +38,9 @@ def load_original(bert_config_file, init_checkpoint=""):
 def load_pretrained(preset, verify=True):
   """The LoadedPreset of a directory or name, see `EncoderSource.preset`.
 
-  A preset is any path of tf.io.gfile, or a name or handle that KerasHub knows.
+  A preset is any path of tf.io.gfile, a name on a hub, or one of KerasHub.
   """
-  preset = find_embedded_model(preset)
-  if preset.startswith(_HUB_SCHEMES):
-    return _load_by_name(preset)
+  preset = find_embedded_model(hub.fetch(preset))
   if tf.io.gfile.isdir(preset):
     return _load_directory(preset, verify)
   if preset == huggingface.MINILM_NAME:
@@ -53,18 +48,21 @@ def load_pretrained(preset, verify=True):
   architectures = ARCHITECTURES.values()
   names = [n for each in architectures for n in sorted(each.backbone.presets)]
   if preset in names:
-    return _load_by_name(preset)
+    return _load_directory(hub.fetch_by_keras_hub(preset), verify)
   try:
     is_file = tf.io.gfile.exists(preset)
   except tf.errors.OpError as error:  # No such file system, or no access.
     raise ValueError(f"Cannot look at {preset}: {error.message}") from error
   if is_file:
-    directory, name = os.path.split(preset)
-    huggingface.refuse_pickled(directory, [name])
+    raise ValueError(
+      f"{preset} is a file. Give the directory that it is in. An encoder comes "
+      f"from {_KINDS}."
+    )
   names = [*EMBEDDED_NAMES, huggingface.MINILM_NAME, *names]
   raise ValueError(
     f"There is no directory and no preset {preset!r}. An encoder comes from "
-    f"{_KINDS}; the names are {', '.join(names)}."
+    f"{_KINDS}; the names are {', '.join(names)}. A name on Hugging Face's hub "
+    f"begins with hf://, here {hub.with_scheme(preset)}."
   )
 
 
@@ -104,36 +102,11 @@ def _is_huggingface(local, directory):
       return "registered_name" not in values
   if "bert_config.json" in files:
     raise ValueError(
-      f"{directory} holds an original BERT. Give it as --bert_config_file="
-      f"{directory}/bert_config.json --init_checkpoint={directory}/"
-      f"bert_model.ckpt --vocab_file={directory}/vocab.txt, not as a preset."
+      f"{directory} holds an original BERT. Give it as bert_config_file="
+      f"{directory}/bert_config.json init_checkpoint={directory}/"
+      f"bert_model.ckpt vocab_file={directory}/vocab.txt, not as a preset."
     )
-  huggingface.refuse_pickled(directory, files)
   raise ValueError(
     f"{directory} has no config.json of a known kind. An encoder comes from "
     f"{_KINDS}. Received a directory with: {', '.join(files[:10])}"
   )
-
-
-def _load_by_name(preset):
-  """Loads what KerasHub downloads, or finds in its cache."""
-  try:
-    backbone = keras_hub.models.Backbone.from_preset(preset)
-    config = read_json_object(preset_file(preset, model_directory.CONFIG_FILE))
-  # Each hub's client raises its own exceptions: network, login, no file.
-  except Exception as error:
-    raise ValueError(
-      f"KerasHub cannot load the preset {preset}: {error} It is downloaded: "
-      "check the network and the login of the hub, or give the directory of a "
-      "model that was downloaded elsewhere."
-    ) from error
-  try:
-    architecture_of(backbone)
-    if "registered_name" in config:
-      tokenizer = model_directory.find_tokenizer(preset, backbone)
-    else:  # A model in Hugging Face's format.
-      huggingface.read_config(preset)
-      tokenizer = huggingface.find_tokenizer(preset)
-  except Exception as error:  # The tokenizer's files are downloaded, too.
-    raise ValueError(f"{preset}: {error}. Use another preset.") from error
-  return LoadedPreset(backbone, {}, *tokenizer, f"the preset {preset}")

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from bert_span.options.fields import options_from_json
 from bert_span.options.messages import shortened
+from bert_span.presets import hub
 from bert_span.storage.atomic_file import write_text_atomically
 from bert_span.storage.files import checked_object, parse_json, read_bytes
 from bert_span.storage.json_fields import NAMES
@@ -25,8 +26,11 @@ _FOLDER = os.path.join(
 
 
 def find_embedded_model(preset):
-  """The directory of an embedded model; other presets are unchanged."""
-  preset = os.fspath(preset)
+  """The directory of an embedded model, or of a name on a hub.
+
+  Other presets are unchanged.
+  """
+  preset = hub.fetched(preset)
   if preset not in EMBEDDED_NAMES or tf.io.gfile.isdir(preset):
     return preset
   directory = os.path.join(_FOLDER, preset)
@@ -43,7 +47,7 @@ def find_model_file(model, name):
   path = os.path.join(find_embedded_model(model), name)
   try:
     return path if tf.io.gfile.exists(path) else None
-  except tf.errors.UnimplementedError:  # A handle such as hf://, no file.
+  except tf.errors.UnimplementedError:  # No such file system.
     return None
 
 

@@ -73,7 +73,7 @@ class BytePairTokenizer(Tokenizer):
     ranks = _ranks(self.vocabulary, self._merges)
     # Each byte as the character of its number.
     characters = [
-      "".join(chr(_BYTES[c]) for c in token) if token in ranks else ""
+      "".join(chr(BYTES[c]) for c in token) if token in ranks else ""
       for token in self.vocabulary
     ]
     # Bytes of each token, and of the spaces at its start and its end.
@@ -156,17 +156,17 @@ def _with_ends(texts):
 # GPT-2's 256 printable characters, and the bytes they stand for.
 _PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
-_BYTES = {chr(byte): byte for byte in _PRINTABLE} | {
+BYTES = {chr(byte): byte for byte in _PRINTABLE} | {
   chr(256 + i): byte for i, byte in enumerate(_OTHERS)
 }
 
 
 def _ranks(vocabulary, merges):
   """Dict from each token that a text can have to its rank; bytes have -1."""
-  ranks = dict.fromkeys(_BYTES, -1)
+  ranks = dict.fromkeys(BYTES, -1)
   for rank, merge in enumerate(merges):
     ranks.setdefault(merge.replace(" ", ""), rank)
-  possible = [token for token in vocabulary if _BYTES.keys() >= {*token}]
+  possible = [token for token in vocabulary if BYTES.keys() >= {*token}]
   missing = sorted(ranks.keys() - {*possible}, key=ranks.get)
   if missing:
     raise ValueError(

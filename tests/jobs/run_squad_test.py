@@ -12,7 +12,8 @@ from squad_content import spans, squad_content
 from squad_runs import CONTEXT, read, run_squad, squad_flags
 
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.modeling.encoder import build_encoder, read_bert_config
+from bert_span.modeling.encoder import build_encoder
+from bert_span.presets.encoder_weights import read_bert_config
 from bert_span.pretraining.model_files import export_tf1
 
 # What the original defines, with its defaults.
@@ -78,7 +79,7 @@ def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
   cut = run_squad(
     squad_folder, tmp_path, "--do_predict", "--max_query_length=3"
   )
-  assert re.search("'q0' .*--max_query_length=3.* 7 more", cut.stderr)
+  assert re.search("'q0' .*max_query_length=3.* 7 more", cut.stderr)
   words = f"--flagfile={tmp_path}/run.flags", f"--output_dir={tmp_path}/new"
   repeated = succeeds("bert_span.run_squad", "--dry_run", *words)
   assert "nothing is trained" in repeated.stdout

@@ -53,7 +53,9 @@ def test_an_export_quotes_the_card_of_its_source(monkeypatch):
   sources = []
   for room, name in ((serving, "saved_model"), (tflite, "tflite")):
     monkeypatch.setattr(
-      room, f"export_{name}", lambda *_, source: sources.append(source) or "x"
+      room,
+      f"export_{name}",
+      lambda *_, source, proof: sources.append(source) or "x",
     )
   for path in ("qa", "qa.tflite"):
     shared_extractor().export(path, source="minilm_squad")

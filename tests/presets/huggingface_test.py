@@ -11,10 +11,11 @@ from safetensors.numpy import save_file
 from tiny_encoder import tiny_encoder
 from tokenizer_json import tokenizer_json
 
-from bert_span.modeling.encoder import build_encoder, huggingface_config
+from bert_span.modeling.encoder import build_encoder
 from bert_span.presets.huggingface import (
   config_values,
   encoder_tensors,
+  huggingface_config,
   load_huggingface,
 )
 
@@ -418,13 +419,13 @@ def test_other_architectures_are_refused(tmp_path, tensors, changes, message):
 @pytest.mark.parametrize(
   ("name", "message"),
   [
-    ("pytorch_model.bin", "pytorch_model.bin.*safe_serialization=True"),
-    ("model.ckpt", "model.ckpt.*safe_serialization=True"),
+    ("pytorch_model.bin", r"pytorch_model\.bin as weights"),  # damaged
+    ("model.ckpt", r"pytorch_model\.bin.*model\.ckpt"),
     ("model.safetensors", r"model\.safetensors as safetensors"),  # damaged
     ("notes.txt", r"model\.safetensors.*notes\.txt"),
   ],
 )
-def test_directory_without_safetensors_is_refused(tmp_path, name, message):
+def test_directory_without_weights_is_refused(tmp_path, name, message):
   (tmp_path / "config.json").write_text(json.dumps(_CONFIG))
   (tmp_path / name).write_bytes(b"\x80\x04N.")
   with pytest.raises(ValueError, match=message):

@@ -45,19 +45,19 @@ def test_keras_hub_preset_brings_its_vocabulary(tmp_path):
     ("tokenizer_config.json", "strip_accents", False),
   ],
 )
-def test_a_handle_is_checked_as_a_directory_is(
-  tmp_path, monkeypatch, file, key, value
+def test_a_model_on_a_hub_is_checked_as_a_directory_is(
+  tmp_path, model_hub, file, key, value
 ):
   directory = tmp_path / "model"
   huggingface.save_huggingface(shared_extractor(), directory)
-  # KerasHub takes a path for a handle.
-  monkeypatch.setattr(load_pretrained, "_HUB_SCHEMES", ("/",))
-  loaded = load_pretrained.load_pretrained(directory)
+  model_hub.push("us/tiny", directory)
+  loaded = load_pretrained.load_pretrained("hf://us/tiny")
   assert loaded.vocabulary() == VOCABULARY
   path = directory / file
   path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
-  with pytest.raises(ValueError, match=rf"{path}: {key} "):
-    load_pretrained.load_pretrained(directory)
+  model_hub.push("us/tiny", directory)
+  with pytest.raises(ValueError, match=rf"{file}: {key} "):
+    load_pretrained.load_pretrained("hf://us/tiny")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_handle_is_checked_as_a_directory_is(
     ("bert_config.json", "{}", r"--bert_config_file=.*--vocab_file="),
     ("notes.txt", "x", r"config\.json.*notes\.txt"),
     ("config.json", '{"a": 1}', r"config\.json of a known kind"),
-    ("pytorch_model.bin", "", r"pickled weights .*\.bin"),
+    ("pytorch_model.bin", "", r"no config\.json.*pytorch_model\.bin"),
   ],
 )
 def test_directory_of_another_kind_is_refused(tmp_path, name, content, message):
@@ -83,7 +83,7 @@ def test_unknown_names_and_file_systems_and_single_files_are_refused(tmp_path):
     ("no_such", "all-minilm.*bert_base_en"),
     ("nofs://a/b", "nofs://a/b"),
     (weights, str(weights)),
-    (pickled, r"pickled weights .*\.bin"),
+    (pickled, rf"{pickled} is a file.*directory"),
   ):
     with pytest.raises(ValueError, match=message):
       load_pretrained.load_pretrained(preset)

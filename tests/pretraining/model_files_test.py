@@ -13,6 +13,7 @@ import pytest
 import tensorflow as tf
 from safetensors.numpy import load_file, save_file
 from tiny_pretraining import tiny_batch, tiny_model
+from torch_files import write_torch_file
 from toy_trainer import assert_same
 
 from bert_span.pretraining.loss import model_inputs
@@ -98,6 +99,12 @@ def test_the_huggingface_directory_is_read_back(model, huggingface):
   values = read_json_object(os.path.join(huggingface, "config.json"))
   assert values["hidden_act"] == "gelu_new"  # the tanh form
   assert values["architectures"] == ["BertForMaskedLM"]
+
+
+def test_pickled_heads_are_read(model, huggingface, tmp_path):
+  tensors = load_file(os.path.join(huggingface, "model.safetensors"))
+  write_torch_file(tmp_path / "pytorch_model.bin", tensors)
+  assert_same_heads(read_heads(tmp_path), mlm_tensors(model))
 
 
 def test_the_heads_of_old_and_of_wrapped_files_are_read(

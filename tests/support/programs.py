@@ -132,10 +132,8 @@ def refusal(name, *arguments):
 
 def undeclared_files(program, folder):
   """The names in an output folder that its program does not declare."""
-  options_type = importlib.import_module(
-    f"bert_span.{program}"
-  ).run.options_type
-  (field,) = (f for f in option_fields(options_type) if f.name == "output_dir")
+  run = importlib.import_module(f"bert_span.{program}").run
+  fields = {field.name: field for field in option_fields(run.options_type)}
   writes = fields["output_dir"].metadata["writes"]
   patterns = [pattern for names in writes.values() for pattern in names]
   names = {f"{p.name}/" if p.is_dir() else p.name for p in folder.iterdir()}

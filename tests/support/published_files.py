@@ -25,10 +25,11 @@ import tokenizers
 from safetensors.numpy import save_file
 from tiny_encoder import tiny_encoder
 from tokenizer_json import tokenizer_json
+from torch_files import write_torch_file
 
-from bert_span.modeling.architectures import ARCHITECTURES
-from bert_span.modeling.encoder import build_encoder, huggingface_config
-from bert_span.presets.huggingface import encoder_tensors
+from bert_span.modeling.encoder import build_encoder
+from bert_span.presets.architectures.architecture_files import files_of
+from bert_span.presets.huggingface import encoder_tensors, huggingface_config
 from bert_span.text.sentencepiece_model import ModelProto
 
 _WORDS = (
@@ -439,6 +440,7 @@ PUBLISHED = {
     },
     {
       "tokenizer_class": "BertTokenizer",
+      "do_lower_case": False,
       "cls_token": "[CLS]",
       "sep_token": "[SEP]",
     },
@@ -447,7 +449,6 @@ PUBLISHED = {
     names="encoder",
     is_cased=True,
     is_pickled=True,
-    refused="byte pairs",
   ),
   "cl-tohoku/bert-base-japanese*": _bert(
     {**_MLM, "tokenizer_class": "BertJapaneseTokenizer"},
@@ -606,13 +607,12 @@ PUBLISHED = {
   "nguyenvulebinh/vi-mrc-base (and -large)": Published(
     "xlm-roberta",
     _ROBERTA,
-    {"model_max_length": 512},
+    {"model_max_length": 512, "tokenizer_class": "XLMRobertaTokenizer"},
     files="",
     json="typed",
     special="strings",
     names="qa position_ids",
     is_pickled=True,
-    refused="SentencePiece",
   ),
   "dmis-lab/biobert-large-cased-v1.1-squad": _bert(
     {
@@ -791,11 +791,16 @@ def write_published(folder, name):
     + ("norm" in name.lower() and name.endswith(".weight"))
     for name, x in encoder_tensors(backbone).items()
   }
-  save_file(
-    _named(tensors, row.names, rows),
-    folder / "model.safetensors",
-    {"format": "pt"},
-  )
+  tensors = _named(tensors, row.names, rows)
+  if row.is_pickled:
+    if "deberta lm" in row.names:
+      tensors = {n: x.astype("float16") for n, x in tensors.items()}
+    # A tokenizer.json has been typed since the autumn of 2020, after PyTorch's
+    # new form of the summer.
+    is_old = row.json != "typed"
+    write_torch_file(folder / "pytorch_model.bin", tensors, is_old)
+  else:
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
   return reference
 
 
@@ -828,7 +833,7 @@ def write_keras_nlp(folder, name, is_old):
   random_numbers = np.random.default_rng(3)
   for weight in backbone.weights:
     weight.assign(random_numbers.normal(scale=0.3, size=weight.shape))
-  tokenizer = ARCHITECTURES[family].tokenizer(**vocabulary)
+  tokenizer = files_of(family).keras_tokenizer(**vocabulary)
   for part in (backbone, tokenizer):
     part.save_to_preset(folder)
   for path in folder.glob("*.json"):
@@ -898,6 +903,8 @@ def _write_tokens(folder, write, row):
     ids_of_text = _ids_of(values)
   else:
     names, tokens = _BERT_SPECIAL, word_pieces(row.is_cased)
+    if row.family == "roberta":  # KLUE's: padding is 1, as RoBERTa's.
+      tokens = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", *tokens[5:]]
     content = "\n".join([*tokens, ""])
     (folder / row.files).write_text(content, encoding="utf-8")
     lower_case = row.lower_case

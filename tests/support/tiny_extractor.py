@@ -15,7 +15,7 @@ import tensorflow as tf
 from tiny_encoder import MOBILEBERT, tiny_encoder
 
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.text.byte_pair_tokenizer import _BYTES
+from bert_span.text.byte_pair_tokenizer import BYTES
 from bert_span.text.options import WindowOptions
 from bert_span.text.sentencepiece_model import (
   CONTROL,
@@ -34,7 +34,7 @@ VOCABULARY = [
 CONTEXT = "The mill was built by Anna in 1895, near the river."
 # Bytes, and the results of two merges.
 BYTE_PAIRS = BytePairs(
-  ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *_BYTES, "in", "Ġin"],
+  ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *BYTES, "in", "Ġin"],
   ["i n", "Ġ in"],
 )
 _LETTERS = "abcdefghijklmnopqrstuvwxyzTAWE1895.,?日"

@@ -5,13 +5,9 @@ import json
 import pytest
 from tokenizer_json import tokenizer_json
 
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import (
-  BytePairs,
-  is_cased,
-  load_vocabulary,
-  vocabulary_sha256,
-)
+from bert_span.text.vocabulary import BytePairs, is_cased, vocabulary_sha256
 
 
 def test_the_line_number_is_the_id(tmp_path):
@@ -24,7 +20,7 @@ def test_the_line_number_is_the_id(tmp_path):
 
 def test_a_file_that_is_not_a_vocabulary_is_named(tmp_path):
   path = tmp_path / "vocab.txt"
-  with pytest.raises(ValueError, match=r"vocab\.txt .*--vocab_file"):
+  with pytest.raises(ValueError, match=r"vocab\.txt .*vocab_file"):
     load_vocabulary(str(path))
   for content, message in (
     (b"[UNK]\n\xff\xfe\n", r"vocab\.txt: not UTF-8"),

@@ -1,0 +1,239 @@
+r"""Seconds and memory of encoders of published sizes, from loading to training.
+
+  python -m benchmarks.real_sizes --models=bert_large --parts=answer,saved_model
+
+Smallest setting:
+  python -m benchmarks.real_sizes --models=tiny --parts=answer,tflite,training
+
+Each model has random weights and a made-up vocabulary of the published size. It
+is written once, in transformers' format, and each part reads it in a process of
+its own:
+
+answer          loading; the first answer; one question and sixteen, each with
+                one window of about 160 WordPieces, the median of five
+saved_model     export, its proof included
+tflite          export with quantization="dynamic", its proof included
+training        a step of 8 windows of 384 WordPieces, the mean of two
+checkpointing   the same with gradient checkpointing (recompute)
+transformers    as answer, in PyTorch, where it is installed
+
+Prints a table of times and of the peak of resident memory, in GB beside the
+size of the weights' file. That of saved_model is without the fresh process that
+asks the written file.
+"""
+
+import contextlib
+import importlib.util
+import itertools
+import json
+import os
+import resource
+import tempfile
+import time
+
+from absl import flags
+
+from benchmarks.inputs import check_known
+from benchmarks.random_models import Shape
+from benchmarks.repetitions import (
+  measured_apart,
+  milliseconds,
+  repeated_seconds,
+)
+from benchmarks.tables import print_head, print_row
+from bert_span.cli import program
+
+_BASE, _LARGE = Shape(12, 12, 768), Shape(24, 16, 1024)
+# Architecture, shape, tokens; sizes of the published configurations.
+_MODELS = {
+  "tiny": ("bert", Shape(1, 1, 16), 30522),
+  "bert_base": ("bert", _BASE, 30522),
+  "bert_large": ("bert", _LARGE, 30522),
+  "roberta_large": ("roberta", _LARGE, 50265),
+  "xlm_roberta_large": ("xlm-roberta", _LARGE, 250002),
+  "deberta_v3_large": ("deberta-v2", _LARGE, 128100),
+}
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_QUESTION, _PASSAGE = "who came", "a b c d e f g h " * 18
+_STEPS = 4
+
+_RUN_MODELS = flags.DEFINE_list(
+  "models", ["bert_base", "bert_large"], f"Models, of {', '.join(_MODELS)}."
+)
+_RUN_PARTS = flags.DEFINE_list(
+  "parts",
+  None,
+  "Parts to measure, as above; by default all whose packages are installed.",
+)
+_FOLDER = flags.DEFINE_string(
+  "folder", None, "Folder of the written models; by default a temporary one."
+)
+_CASE = flags.DEFINE_string("case", None, "One case to measure: folder,part.")
+
+
+def main(argv):
+  """Measures each part of each model, or the one of --case."""
+  if _CASE.value:
+    path, part = _CASE.value.rsplit(",", 1)
+    print(json.dumps(_CASES[part](path)))
+    return
+  check_known(_RUN_MODELS, _MODELS)
+  check_known(_RUN_PARTS, _CASES)
+  parts = _RUN_PARTS.value or list(_CASES)
+  if importlib.util.find_spec("torch") is None:
+    program.check(
+      "transformers" not in (_RUN_PARTS.value or ()),
+      "--parts=transformers needs PyTorch. Install it: pip install torch.",
+    )
+    parts = [part for part in parts if part != "transformers"]
+  columns = "model", "part", "weights, GB", "time", "peak, GB"
+  print_head(*columns, text=("model", "part", "time"))
+  with contextlib.ExitStack() as stack:
+    folder = _FOLDER.value
+    if not folder:
+      folder = stack.enter_context(tempfile.TemporaryDirectory())
+    for model in _RUN_MODELS.value:
+      path = os.path.join(folder, model)
+      if not os.path.isdir(path):
+        _write(model, path)
+      size = os.path.getsize(os.path.join(path, "model.safetensors"))
+      for part in parts:
+        result = measured_apart("benchmarks.real_sizes", f"{path},{part}")
+        row = f"{size / 1e9:.2f}", result["time"], f"{result['peak_gb']:.2f}"
+        print_row(model, part, *row)
+
+
+def _write(name, path):
+  """Writes a random model in transformers' format."""
+  from benchmarks.random_models import random_encoder, random_span_model
+  from bert_span.data.preprocessor import SpanPreprocessor
+  from bert_span.presets.huggingface import save_huggingface
+
+  architecture, shape, size = _MODELS[name]
+  vocabulary = _vocabulary(architecture, size)
+  changes = {"vocabulary_size": size, "architecture": architecture}
+  if architecture == "deberta-v2":
+    changes["position_buckets"] = 256
+  model = random_span_model(random_encoder(shape, **changes))
+  model.preprocessor = SpanPreprocessor(vocabulary)
+  os.makedirs(path)
+  save_huggingface(model, path)
+
+
+def _vocabulary(architecture, size):
+  """Returns a vocabulary of a size, of letters, blanks and made-up tokens."""
+  from bert_span.text.byte_pair_tokenizer import BYTES
+  from bert_span.text.sentencepiece_model import (
+    CONTROL,
+    PIECE_FAMILIES,
+    UNKNOWN,
+    ModelProto,
+    sentence_pieces,
+  )
+  from bert_span.text.vocabulary import BytePairs
+
+  if architecture == "bert":
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_LETTERS]
+    return tokens + [f"[unused{i}]" for i in range(size - len(tokens))]
+  if architecture == "roberta":
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    pairs = list(itertools.product(BYTES, BYTES))
+    pairs = pairs[: size - len(special) - len(BYTES)]
+    merges = [" ".join(pair) for pair in pairs]
+    return BytePairs([*special, *BYTES, *map("".join, pairs)], merges)
+  model, family = ModelProto(), PIECE_FAMILIES[architecture]
+  names = family.replaced or ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
+  for name in names:
+    model.pieces.add(piece=name, type=CONTROL)
+  unknown = names.index(family.unknown)
+  model.pieces[unknown].type = UNKNOWN
+  model.trainer_spec.unk_id = unknown
+  for letter in _LETTERS:
+    model.pieces.add(piece=f"\u2581{letter}", score=-5.0)
+    model.pieces.add(piece=letter, score=-6.0)
+  added = size - len(family.tokens([piece.piece for piece in model.pieces]))
+  for i in range(added):
+    model.pieces.add(piece=f"{_LETTERS}{i}", score=-20.0)
+  return sentence_pieces(model.SerializeToString(), architecture, "made up")
+
+
+def _answer(path):
+  """Loading, the first answer, one question and sixteen."""
+  from bert_span import SpanExtractor
+
+  begin = time.perf_counter()
+  extractor = SpanExtractor.from_preset(path)
+  return _answering(time.perf_counter() - begin, extractor.answer)
+
+
+def _transformers(path):
+  """The same by transformers with PyTorch, as its guide has it."""
+  # What the process imports counts neither here nor above.
+  import torch  # noqa: F401
+  import transformers  # noqa: F401
+
+  from benchmarks.huggingface_peer import HuggingFaceAnswerer, torch_logits
+  from bert_span.answers.decoding.options import DecoderOptions
+  from bert_span.text.options import WindowOptions
+
+  begin = time.perf_counter()
+  answerer = HuggingFaceAnswerer(
+    path, torch_logits(path), [_QUESTION], WindowOptions(), DecoderOptions()
+  )
+  return _answering(time.perf_counter() - begin, answerer.answer)
+
+
+def _answering(load_seconds, answer):
+  """Describes the times of loading and of a function of two lists."""
+  (first,), _ = repeated_seconds(lambda: answer([_QUESTION], [_PASSAGE]), 1, 0)
+  one, sixteen = (_median_ms(answer, n) for n in (1, 16))
+  return _result(
+    f"load {load_seconds:.1f} s, first answer {first:.1f} s, one {one:.0f} ms, "
+    f"sixteen {sixteen:.0f} ms"
+  )
+
+
+def _median_ms(answer, num_questions):
+  questions = [_QUESTION] * num_questions, [_PASSAGE] * num_questions
+  return milliseconds(repeated_seconds(lambda: answer(*questions), 5)[0], 50)[0]
+
+
+def _export(path, ending, **options):
+  from bert_span import SpanExtractor
+
+  extractor = SpanExtractor.from_preset(path)
+  with tempfile.TemporaryDirectory() as folder:
+    begin = time.perf_counter()
+    extractor.export(os.path.join(folder, f"qa{ending}"), **options)
+    return _result(f"{time.perf_counter() - begin:.1f} s")
+
+
+def _training(path, recompute=False):
+  from benchmarks.random_training import seconds_per_step
+  from bert_span import SpanExtractor
+  from bert_span.training.options import ExecutionOptions
+
+  extractor = SpanExtractor.from_preset(path)
+  execution = ExecutionOptions(recompute=recompute)
+  seconds = seconds_per_step(extractor, 8, 384, _STEPS, execution)
+  return _result(f"{seconds:.1f} s")
+
+
+def _result(measured):
+  # Linux counts in KiB.
+  peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+  return {"time": measured, "peak_gb": peak / 1e9}
+
+
+_CASES = {
+  "answer": _answer,
+  "saved_model": lambda path: _export(path, ""),
+  "tflite": lambda path: _export(path, ".tflite", quantization="dynamic"),
+  "training": _training,
+  "checkpointing": lambda path: _training(path, recompute=True),
+  "transformers": _transformers,
+}
+
+
+if __name__ == "__main__":
+  program.run_program(main)
