@@ -94,6 +94,7 @@ def parse_flags(name, *arguments):
 
 def define_flags(name):
   """Defines the flags of a program's module anew; returns their names."""
+  forget_flags("benchmarks")
   others = {*flags.FLAGS}
   module = _imported(name)
   if hasattr(module, "run"):
