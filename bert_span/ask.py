@@ -17,7 +17,11 @@ import dataclasses
 import sys
 
 from bert_span.cli.program import program
-from bert_span.extractors.options import ModelOptions, PrecisionOptions
+from bert_span.extractors.options import (
+  MODELS,
+  ModelOptions,
+  PrecisionOptions,
+)
 from bert_span.options.extras import check_extra
 from bert_span.options.fields import changed, option
 from bert_span.search.options import SearchOptions
@@ -31,10 +35,7 @@ class AskOptions(ModelOptions, PrecisionOptions, SearchOptions, FileOptions):
   model: str = changed(
     ModelOptions,
     "model",
-    help="Model directory that run_squad or save_to_preset wrote; "
-    "minilm_squad, the model that comes with the package; a Hugging Face "
-    "directory with a question-answering head; or a .tflite file of "
-    "export_tflite.",
+    help=f"{MODELS}; or a .tflite file of export_tflite.",
   )
   question: tuple[str, ...] = option(
     (),

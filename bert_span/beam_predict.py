@@ -18,6 +18,7 @@ import dataclasses
 from bert_span.beam.options import BeamOptions
 from bert_span.cli.program import program
 from bert_span.extractors.options import (
+  MODELS,
   BatchOptions,
   LengthOptions,
   ModelOptions,
@@ -43,20 +44,17 @@ class BeamPredictOptions(
   model: str = changed(
     ModelOptions,
     "model",
-    help="Model directory that run_squad or save_to_preset wrote; "
-    "minilm_squad, the model that comes with the package; a Hugging Face "
-    "directory with a question-answering head; or a version that "
-    "export_saved_model wrote. Every worker must see the path.",
+    help=f"{MODELS}; or a version that export_saved_model wrote. Every worker "
+    "must see the path.",
   )
-  patterns: str = option(
+  input: str = option(
     REQUIRED,
     "Files of questions, as paths and globs separated by commas.",
     is_input=True,
-    flag="input",
   )
   question: tuple[str, ...] = option(
     (),
-    "Question that every passage of --input is asked; may be repeated, and the "
+    "Question that every passage of `input` is asked; may be repeated, and the "
     "ids of the answers are then the record's with #0, #1, .. appended.",
     repeated=True,
   )
@@ -69,7 +67,7 @@ class BeamPredictOptions(
   )
   input_format: str | None = option(
     None,
-    "Format of --input, jsonl or parquet; by default the ending of each file "
+    "Format of `input`, jsonl or parquet; by default the ending of each file "
     "decides: .jsonl, .ndjson, .parquet.",
   )
   output_format: str = option(

@@ -39,7 +39,7 @@ class CreatePretrainingDataOptions(
     1, "Number of processes that share the input files.", minimum=1
   )
   worker: int = option(
-    0, "Number of this process among --num_workers, from 0.", minimum=0
+    0, "Number of this process among num_workers, from 0.", minimum=0
   )
 
   def __post_init__(self):

@@ -37,7 +37,7 @@ class InspectWindowsOptions(WindowOptions, HeadOptions, FileOptions):
   is_training: bool = option(
     False,
     "Whether to label windows with each question's first answer (with "
-    "--head=bio all annotators'), and skip those not to train on.",
+    "head=bio all annotators'), and skip those not to train on.",
   )
   annotator_labels: str = changed(FineTuningOptions, "annotator_labels")
   version_2_with_negative: bool = changed(

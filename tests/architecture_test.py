@@ -75,7 +75,7 @@ def _may_import(place, name):
   package = name.split(".")[0]
   if package == "absl":  # Flags; "import absl" could bring them.
     is_flags = name == "absl" or name.startswith(("absl.flags", "absl.app"))
-    return not is_flags or place in ("cli", "programs")
+    return not is_flags or place == "cli"
   if package not in ("bert_span", "export"):
     return True
   target = _place(name)

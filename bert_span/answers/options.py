@@ -24,6 +24,6 @@ class PredictionOptions(CheckedOptions):
   no_span: str = option(
     "no_answer",
     "Answer to a question without any possible span: no answer, or as in "
-    "run_squad the text 'empty' and with --version_2_with_negative an error.",
+    "run_squad the text 'empty' and with version_2_with_negative an error.",
     choices=("no_answer", "original"),
   )

@@ -43,7 +43,8 @@ def program(
   """Returns the function that runs a program: its flags, then its job.
 
   Args:
-    options_type: dataclass of the options, in the module that --help shows.
+    options_type: dataclass of the options, `FileOptions`, in the module whose
+      docstring --help shows.
     job: "module:function", a function of these options; if it returns False,
       the program ends with status 1.
     log_level: see `run_program`.
@@ -72,9 +73,8 @@ def program(
 
   def run():
     # --help describes a program that an installed command has started, too.
-    sys.modules["__main__"].__doc__ = sys.modules[
-      options_type.__module__
-    ].__doc__
+    document = sys.modules[options_type.__module__].__doc__
+    sys.modules["__main__"].__doc__ = document
     names = define_flags(options_type)
     try:
       run_program(
@@ -210,7 +210,7 @@ def _explanation(error, options=None):
   text = str(error)
   if hasattr(error, "message"):  # TensorFlow's, without the place in its graph.
     text = error.message.split("\n")[0]
-  for name, path in getattr(options, "named_files", list)():
+  for name, path in options.named_files() if options else ():
     if path and (text.startswith(path) or f"'{path}'" in text):
       is_missing = "NotFound" in type(error).__name__
       remedy = " Give an existing path." if is_missing else ""

@@ -94,7 +94,7 @@ class Skipped(NamedTuple):
     if self.num_answerless:
       yield (
         f"Skipped {self.num_answerless} windows without the answer to "
-        "their question (--drop_answerless_windows)."
+        "their question (drop_answerless_windows)."
       )
     if self.without_token:
       named = ", ".join(self.without_token[:3])
@@ -175,7 +175,7 @@ def label_windows(
   if not keep.any():
     raise ValueError(
       f"The {len(examples)} training examples give no window to train on: "
-      "their passages are empty, or contain no answer. Check --train_file."
+      "their passages are empty, or contain no answer. Check train_file."
     )
   skipped = Skipped(num_trainable - int(keep.sum()), without_token)
   return LabelledWindows(windows.select(keep), len(examples), skipped)

@@ -366,7 +366,7 @@ def cut_line(options, question, num_more=0):
   """Says that questions, one by name, are longer than `WindowOptions` allow."""
   more = f" So have {num_more:,} more." if num_more else ""
   return (
-    f"The question {question} has more WordPieces than --max_query_length="
+    f"The question {question} has more WordPieces than max_query_length="
     f"{options.max_query_length}: the rest of it is not read.{more}"
   )
 

@@ -7,6 +7,14 @@ from bert_span.options.fields import REQUIRED, CheckedOptions, changed, option
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.text.options import WindowOptions
 
+# What names a trained model; programs that take more add it.
+MODELS = (
+  "Model directory that run_squad or save_to_preset wrote; minilm_squad, the "
+  "model that comes with the package; a Hugging Face directory with a "
+  "question-answering head; or a name of one of these on a hub, "
+  "hf://owner/name or hf://owner/name@revision"
+)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HeadOptions(CheckedOptions):
@@ -38,9 +46,7 @@ class ModelOptions(AnswerOptions):
 
   model: str = option(
     REQUIRED,
-    "Model directory that run_squad or save_to_preset wrote; minilm_squad, the "
-    "model that comes with the package; or a Hugging Face directory with a "
-    "question-answering head.",
+    f"{MODELS}.",
     is_input=True,
   )
   verify: bool = changed(EncoderSource, "verify")
@@ -66,7 +72,7 @@ class LengthOptions(CheckedOptions):
 
   fixed_length: bool = option(
     False,
-    "Whether every window is padded to --max_seq_length, as in run_squad.",
+    "Whether every window is padded to max_seq_length, as in run_squad.",
   )
 
 

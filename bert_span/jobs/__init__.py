@@ -1,4 +1,1 @@
-"""What each program does; arguments not explained are its flags.
-
-Keyword arguments named options are those of `SpanExtractor.from_preset`.
-"""
+"""What each program does, a function of its options."""

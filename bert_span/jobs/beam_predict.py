@@ -43,10 +43,10 @@ def beam_predict(options: "BeamPredictOptions"):
   output_dir, questions = options.output_dir, options.question
   num_shards, output_format = options.num_shards, options.output_format
   source = _answer_source(options)
-  files = find_question_files(options.patterns, options.input_format)
+  files = find_question_files(options.input, options.input_format)
   settings = {
     **dataclasses.asdict(source),
-    "model_sha256": folder_sha256(find_embedded_model(source.model)),
+    "model_sha256": folder_sha256(find_embedded_model(options.model)),
     # Sizes in bytes, as contents may be too large to hash.
     "input": {f.path: tf.io.gfile.stat(f.path).length for f in files},
     "input_forms": sorted({file.format for file in files}),
@@ -99,7 +99,7 @@ def beam_predict(options: "BeamPredictOptions"):
 def _answer_source(options):
   """The `AnswerSource` of a model directory or of an exported model."""
   model = options.model
-  if not tf.io.gfile.isdir(find_embedded_model(model)):
+  if not tf.io.gfile.isdir(find_embedded_model(options.model)):
     raise ValueError(
       f"model={model} is not a folder. Give one that run_squad or "
       "export_saved_model wrote, or minilm_squad."

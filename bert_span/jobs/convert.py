@@ -62,10 +62,9 @@ def convert(options: "ConvertOptions"):
   print(f"Architecture: {architecture.name}")
   print(f"Parameters: {extractor.count_params():,}")
   print(f"Head: {extractor.head_name}")
-  print(
-    f"Vocabulary: {len(tokenizer.vocabulary):,} {architecture.tokens}, {lower}"
-  )
-  threshold = "none; --version_2_with_negative allows unanswerable questions"
+  kind = vocabulary_kind(tokenizer.full_vocabulary)
+  print(f"Vocabulary: {len(tokenizer.vocabulary):,} {kind}, {lower}")
+  threshold = "none; version_2_with_negative allows unanswerable questions"
   if to == "huggingface":
     threshold = "not written; transformers has no place for it"
   elif extractor.decoder_options.version_2_with_negative:

@@ -20,6 +20,6 @@ def create_pretraining_data(options: "CreatePretrainingDataOptions"):
   log_line(
     f"{number} sequences ({options.dupe_factor} copies of each) in "
     f"{', '.join(options.output_file)}; read them with "
-    f"--max_seq_length={pretraining_input.max_seq_length} "
-    f"--max_predictions={pretraining_input.masking.max_predictions}"
+    f"max_seq_length={pretraining_input.max_seq_length} "
+    f"max_predictions={pretraining_input.masking.max_predictions}"
   )

@@ -85,8 +85,8 @@ def memory_line(model, loss_fn, batch, options, devices):
   if peak is None:
     return (
       f"Memory: this device is too small for a step of {step}. Use a larger "
-      "--accumulate_steps, --recompute or --precision=bfloat16, or lower "
-      "--max_seq_length."
+      "accumulate_steps, recompute or precision=bfloat16, or lower "
+      "max_seq_length."
     )
   return f"Memory: {peak / 1e9:.2f} GB at the peak of a step of {step}."
 

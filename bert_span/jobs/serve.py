@@ -50,8 +50,7 @@ def _file_app(tflite, packages):
   config = tflite_file.read_span_config(tflite)
   if config["tflite"].get("dynamic_length"):
     raise ValueError(
-      f"{tflite}: LiteRT.js runs no file of --dynamic_length. Export it "
-      "without."
+      f"{tflite}: LiteRT.js runs no file of dynamic_length. Export it without."
     )
   for package in ("core", "wasm-utils"):
     if not os.path.isdir(os.path.join(packages, package)):

@@ -142,7 +142,7 @@ def assign_head(head, tensors):
   if "bias" in tensors and "bias" not in weights:
     raise ValueError(
       "The trained head has a bias, but the model has none. Use "
-      "--span_head_bias=true."
+      "span_head_bias=True."
     )
   if getattr(head, "use_bias", False):
     tensors = {"bias": keras.ops.zeros_like(head.bias), **tensors}

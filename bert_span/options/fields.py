@@ -257,14 +257,14 @@ def check_same_options(path, saved, options):
     raise ValueError(
       f"The run of {path} was started by another version of bert_span: its "
       f"format is {saved.get('format')!r}, not {options['format']}. Give "
-      "another --output_dir to start a new run."
+      "another output_dir to start a new run."
     )
   changes = differences(saved, options)
   if changes:
     raise ValueError(
       f"The run of {path} was started with other options: "
       f"{'; '.join(changes)}. Give the same options to continue it, or another "
-      "--output_dir to start a new run."
+      "output_dir to start a new run."
     )
 
 

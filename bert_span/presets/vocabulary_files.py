@@ -39,7 +39,7 @@ def load_vocabulary(path, piece_family="bert"):
     if not gfile().exists(file):
       raise ValueError(
         f"The vocabulary file {file} does not exist. Use the one that belongs "
-        "to the weights, a vocab.txt as --vocab_file."
+        "to the weights, a vocab.txt as vocab_file."
       )
   if has_merges:
     lines = [line.rstrip("\r") for line in read_text(merges).split("\n")]

@@ -28,15 +28,15 @@ class TextLocation(CheckedOptions):
   )
   text_field: str | None = option(
     None,
-    "Key of the text where the lines of --input_file are JSON objects, each a "
-    "document; with --dataset the feature that holds the text.",
+    "Key of the text where the lines of input_file are JSON objects, each a "
+    "document; with `dataset` the feature that holds the text.",
   )
   dataset: str | None = option(
-    None, "Prepared data set of TensorFlow Datasets, instead of --input_file."
+    None, "Prepared data set of TensorFlow Datasets, instead of input_file."
   )
-  dataset_split: str = option("train", "Split of --dataset.")
+  dataset_split: str = option("train", "Split of `dataset`.")
   data_dir: str | None = option(
-    None, "Folder of TensorFlow Datasets, for --dataset."
+    None, "Folder of TensorFlow Datasets, for `dataset`."
   )
 
 
@@ -52,8 +52,7 @@ class MaskingOptions(CheckedOptions):
   )
   max_predictions: int | None = option(
     None,
-    "Most masked WordPieces in a sequence; by default 15 % of "
-    "--max_seq_length.",
+    "Most masked WordPieces in a sequence; by default 15 % of max_seq_length.",
     minimum=1,
     alias="max_predictions_per_seq",
   )

@@ -16,21 +16,21 @@ class SearchOptions(CheckedOptions):
     is_input=True,
   )
   context_field: str = option(
-    "text", "Key of the text in the lines of .jsonl files of --context_glob."
+    "text", "Key of the text in the lines of .jsonl files of context_glob."
   )
   max_document_bytes: int = option(
     64 << 20,
-    "Largest file of --context_glob or --context_file, in bytes.",
+    "Largest file of context_glob or context_file, in bytes.",
     minimum=1,
   )
   top_k: int = option(
     20,
-    "Passages of --context_glob that are read for a question, those that BM25 "
+    "Passages of context_glob that are read for a question, those that BM25 "
     "finds.",
     minimum=1,
   )
   search_index: str | None = option(
     None,
-    "Folder that keeps the index of --context_glob for the next call; it is "
+    "Folder that keeps the index of context_glob for the next call; it is "
     "made again if the documents have changed.",
   )

@@ -33,12 +33,12 @@ class TFLiteOptions(CheckedOptions):
   )
   dynamic_length: bool = option(
     False,
-    "Whether the file accepts windows of any length up to --max_seq_length. "
+    "Whether the file accepts windows of any length up to max_seq_length. "
     "The Task Library needs a fixed length.",
   )
   max_f1_drop: float | None = option(
     None,
-    "Largest allowed drop of F1 on --evaluate_file, in points; beyond it no "
+    "Largest allowed drop of F1 on evaluate_file, in points; beyond it no "
     "file is written.",
     minimum=0.0,
   )

@@ -57,30 +57,30 @@ class FineTuningOptions(TrainOptions):
   )
   annotator_labels: str = option(
     "soft",
-    "With --head=bio: whether the label of a token is the share of annotators "
+    "With head=bio: whether the label of a token is the share of annotators "
     "for each tag, the tag of most annotators, or that of the first.",
     choices=("soft", "majority", "first"),
   )
   bio_loss_reduction: str = option(
     "sum",
-    "With --head=bio: whether a window's loss is the sum over its passage "
+    "With head=bio: whether a window's loss is the sum over its passage "
     "tokens or their mean.",
     choices=("sum", "mean"),
   )
   bio_class_weights: tuple[float, float, float] | None = option(
     None,
-    "With --head=bio: weights of B, I and O in the loss, three positive "
+    "With head=bio: weights of B, I and O in the loss, three positive "
     "numbers separated by commas; 1 each by default.",
   )
   distillation_temperature: float = option(
     1.0,
-    "With --teacher: divisor of the logits of teachers and student for soft "
+    "With `teacher`: divisor of the logits of teachers and student for soft "
     "labels.",
     above=0.0,
   )
   distillation_weight: float = option(
     0.5,
-    "With --teacher: share of the teachers in the loss, from 0 to 1; the "
+    "With `teacher`: share of the teachers in the loss, from 0 to 1; the "
     "labels have the rest.",
     minimum=0.0,
     maximum=1.0,

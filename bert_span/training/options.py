@@ -136,7 +136,7 @@ class SelectionOptions(CheckedOptions):
   )
   early_stopping_patience: int | None = option(
     None,
-    "With --eval_steps: evaluations in a row without a better --best_metric "
+    "With eval_steps: evaluations in a row without a better best_metric "
     "after which training ends; without it training runs to the end.",
     minimum=1,
     needs=("eval_steps", "best_metric"),
@@ -149,7 +149,7 @@ class StrategyOptions(CheckedOptions):
 
   distribution: str = option(
     "auto",
-    "Devices to train on; auto is a TPU with --use_tpu, the workers that "
+    "Devices to train on; auto is a TPU with use_tpu, the workers that "
     "TF_CONFIG names, all GPUs if there are several, or else one device.",
     choices=("auto", ONE_DEVICE, MIRRORED, MULTI_WORKER, TPU),
   )
@@ -161,7 +161,7 @@ class StrategyOptions(CheckedOptions):
     maximum=1_000,
   )
   use_tpu: bool = option(
-    False, "Whether to train on a TPU, as with --distribution=tpu."
+    False, "Whether to train on a TPU, as with distribution=tpu."
   )
   tpu_name: str | None = option(
     None,

@@ -11,11 +11,12 @@ about a minute on two cores; tests/original says how to record others.
 import dataclasses
 
 from bert_span.cli.program import program
-from bert_span.options.fields import CheckedOptions, option
+from bert_span.options.fields import option
+from bert_span.storage.options import FileOptions
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ConformanceOptions(CheckedOptions):
+class ConformanceOptions(FileOptions):
   """The options of `tests.conformance.checks.run_checks`."""
 
   goldens: str | None = option(

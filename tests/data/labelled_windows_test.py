@@ -124,7 +124,7 @@ def test_examples_without_a_window_to_train_on_are_an_error(
 ):
   answer = AnswerSpan("\u200b", context.index("\u200b"))
   example = SquadExample("1", "q", context, (answer,))
-  with pytest.raises(ValueError, match=r"1 training examples.*--train_file"):
+  with pytest.raises(ValueError, match=r"1 training examples.*train_file"):
     label_windows([example], preprocessor)
 
 

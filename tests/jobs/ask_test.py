@@ -77,7 +77,7 @@ def test_a_question_that_is_cut_is_named(capsys):
     )
     job.ask(options)
     line = capsys.readouterr().err
-    assert (f"--max_query_length={length}" in line) == is_named
+    assert (f"max_query_length={length}" in line) == is_named
     assert (QUESTION in line) == is_named
 
 

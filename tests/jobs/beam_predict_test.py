@@ -9,6 +9,9 @@ from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 
+from bert_span.beam_predict import BeamPredictOptions
+from bert_span.jobs import beam_predict as job
+
 _CONTEXTS = [f"{CONTEXT} {i}" for i in range(10)]
 
 
@@ -73,6 +76,29 @@ def test_a_killed_job_goes_on_and_two_processes_write_the_same(
   assert files == contents_of(out)
   again = beam_predict(questions, out, start=run_here)
   assert "11 done before; 0 shards written." in again.stderr
+
+
+@pytest.mark.parametrize(
+  "given",
+  [
+    {"predict_batch_size": 4},
+    {"fixed_length": True},
+    {"dtype": "bfloat16"},
+    {"doc_stride": 64},
+    {"verify": False},
+  ],
+  ids=str,
+)
+def test_what_an_exported_model_has_fixed_is_refused(
+  questions, tmp_path, given
+):
+  (tmp_path / "saved_model.pb").touch()
+  options = BeamPredictOptions(
+    model=tmp_path, patterns=questions, output_dir=tmp_path / "out", **given
+  )
+  (name,) = given
+  with pytest.raises(ValueError, match=f"`{name}` is fixed"):
+    job.beam_predict(options)
 
 
 @pytest.mark.large

@@ -19,6 +19,12 @@ from squad_runs import read
 from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.jobs.export_saved_model import export_saved_model
+from bert_span.jobs.export_tflite import export_tflite
+from bert_span.serving import export as serving_export
+from bert_span.tflite import export as tflite_export
+from export.export_saved_model import ExportSavedModelOptions
+from export.export_tflite import ExportTfliteOptions
 
 
 @pytest.mark.large
@@ -66,6 +72,32 @@ _of_both_programs = pytest.mark.parametrize(
   ("name", "output"),
   [("export_saved_model", "base"), ("export_tflite", "qa.tflite")],
 )
+
+
+@pytest.mark.parametrize(
+  ("job", "options_type", "module", "output", "others"),
+  [
+    (
+      *(export_saved_model, ExportSavedModelOptions, serving_export),
+      *("base", {"with_warmup": False}),
+    ),
+    (export_tflite, ExportTfliteOptions, tflite_export, "qa.tflite", {}),
+  ],
+)
+@pytest.mark.parametrize("given", [{}, {"proof": "full"}])
+def test_the_proof_is_short_unless_full_is_asked_for(
+  tmp_path, monkeypatch, job, options_type, module, output, others, given
+):
+  def refuse(proof):
+    raise ValueError(f"A {proof} proof.")
+
+  monkeypatch.setattr(module, "sample_examples", refuse)
+  options = options_type(
+    model=shared_model(), output=tmp_path / output, **others, **given
+  )
+  expected = given.get("proof", "short")
+  with pytest.raises(ValueError, match=f"A {expected} proof"):
+    job(options)
 
 
 @pytest.mark.large

@@ -151,7 +151,7 @@ def test_the_model_continues_on_records(trained, folder):
     *(f"--vocab_file={folder}/vocab.txt", "--dupe_factor=2"),
     f"--output_file={folder}/a.tfrecord,{folder}/b.tfrecord.gz",
   )
-  assert "--max_predictions=3" in result.stderr
+  assert "max_predictions=3" in result.stderr
   output_dir = folder / "records_run"
   result = succeeds(
     *("bert_span.run_pretraining", *_TRAINING),

@@ -80,7 +80,7 @@ def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
   cut = run_squad(
     squad_folder, tmp_path, "--do_predict", "--max_query_length=3"
   )
-  assert re.search("'q0' .*--max_query_length=3.* 7 more", cut.stderr)
+  assert re.search("'q0' .*max_query_length=3.* 7 more", cut.stderr)
   words = f"--flagfile={tmp_path}/run.flags", f"--output_dir={tmp_path}/new"
   repeated = succeeds("bert_span.run_squad", "--dry_run", *words)
   assert "nothing is trained" in repeated.stdout

@@ -76,9 +76,7 @@ def test_a_run_goes_on_with_its_own_options_only():
   with pytest.raises(ValueError, match=r"job\.json.*a was 1"):
     check_same_options("job.json", options, {"format": 1, "a": 2})
   for saved in ({"a": 1}, {"format": 2, "a": 1}):
-    with pytest.raises(
-      ValueError, match=r"job\.json.*format is .*--output_dir"
-    ):
+    with pytest.raises(ValueError, match=r"job\.json.*format is .*output_dir"):
       check_same_options("job.json", saved, options)
 
 

@@ -20,7 +20,7 @@ def test_the_line_number_is_the_id(tmp_path):
 
 def test_a_file_that_is_not_a_vocabulary_is_named(tmp_path):
   path = tmp_path / "vocab.txt"
-  with pytest.raises(ValueError, match=r"vocab\.txt .* vocab_file"):
+  with pytest.raises(ValueError, match=r"vocab\.txt .*vocab_file"):
     load_vocabulary(str(path))
   for content, message in (
     (b"[UNK]\n\xff\xfe\n", r"vocab\.txt: not UTF-8"),

@@ -371,7 +371,7 @@ def test_a_question_whose_end_is_not_read_is_named(port, capsys):
   is_cut = [row["question_truncated"] for row in reply["predictions"]]
   assert (status, is_cut) == (200, [False, True])
   error = capsys.readouterr().err
-  assert error.count("--max_query_length=8") == 1
+  assert error.count("max_query_length=8") == 1
   assert "'Who built the mill Who" in error
 
 

@@ -94,6 +94,7 @@ def parse_flags(name, *arguments):
 
 def define_flags(name):
   """Defines the flags of a program's module anew; returns their names."""
+  forget_flags("benchmarks")
   others = {*flags.FLAGS}
   module = _imported(name)
   if hasattr(module, "run"):
@@ -132,11 +133,9 @@ def refusal(name, *arguments):
 
 def undeclared_files(program, folder):
   """The names in an output folder that its program does not declare."""
-  options_type = importlib.import_module(
-    f"bert_span.{program}"
-  ).run.options_type
-  (field,) = (f for f in option_fields(options_type) if f.name == "output_dir")
-  writes = field.metadata["writes"]
+  run = importlib.import_module(f"bert_span.{program}").run
+  fields = {field.name: field for field in option_fields(run.options_type)}
+  writes = fields["output_dir"].metadata["writes"]
   patterns = [pattern for names in writes.values() for pattern in names]
   names = {f"{p.name}/" if p.is_dir() else p.name for p in folder.iterdir()}
   return {n for n in names if not any(re.fullmatch(p, n) for p in patterns)}

@@ -29,7 +29,7 @@ class DecoderOptions(CheckedOptions):
   null_score_diff_threshold: float = option(
     0.0,
     "The answer is empty if the null score exceeds the score of the best span "
-    "by more than this, in the unit of --span_score (with --head=bio in nats).",
+    "by more than this, in the unit of span_score (with head=bio in nats).",
   )
   span_score: str = option(
     "logit_sum",
@@ -68,14 +68,14 @@ class BioDecoderOptions(CheckedOptions):
 
   decoding: str = option(
     "viterbi",
-    "With --head=bio: viterbi gives the most probable labelling in which I "
+    "With head=bio: viterbi gives the most probable labelling in which I "
     "follows B or I, greedy the most probable tag of every token.",
     choices=("viterbi", "greedy"),
     flag="bio_decoding",
   )
   threshold: float = option(
     0.0,
-    "With --head=bio: lowest score of a span, from 0 to 1; the score is the "
+    "With head=bio: lowest score of a span, from 0 to 1; the score is the "
     "geometric mean of the probabilities of its tags.",
     minimum=0.0,
     maximum=1.0,
@@ -102,7 +102,7 @@ class StepOptions(CheckedOptions):
     None,
     "Most WordPieces of these windows, padding included; a window that has "
     "more is read alone. It bounds the memory: 1,024 suit a processor, 16,384 "
-    "with --max_windows_per_step=64 a GPU.",
+    "with max_windows_per_step=64 a GPU.",
     minimum=1,
   )
   jit_compile: bool = option(
