@@ -276,6 +276,10 @@ _WRONG = {
     {"x": _batched((_X, {**_Y, "answer_start": [22, 30, 7]})).batch(2)},
     "question 0 of batch 1: ",
   ),
+  "row of an endless dataset": (
+    {"x": _batches(_X, _MOVED).repeat(), "steps_per_epoch": 1},
+    "question 1 of batch 0: ",
+  ),
   "row of a generator": ({"x": _streamed(_MOVED)}, "question 1 of batch 0: "),
   "empty dataset": ({"x": _batches(_X, _Y).take(0)}, "no questions"),
   "validation_data": (
