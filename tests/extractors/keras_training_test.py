@@ -114,7 +114,7 @@ def test_callbacks_of_keras_work(tmp_path):
 _LOAD = """
 import sys, keras
 # Classes are registered when they are imported.
-from bert_span import BertAdamW, BioExtractor, Extractor
+from bert_span import BertAdamW, BioExtractor, Extractor, SpanExtractor
 for path in sys.argv[1:]:
   load = keras.saving.load_model
   if not path.endswith(".keras"):
