@@ -16,6 +16,7 @@ from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs.dry_run import fine_tuning_lines
 from bert_span.jobs.options import RunOptions, SquadRunOptions
+from bert_span.modeling.heads import weights_by_name
 from bert_span.presets.model_directory import read_heads
 from bert_span.presets.selection import selection_words
 from bert_span.presets.span_config import read_span_config
@@ -167,8 +168,8 @@ def _has_head_of(extractor, directory):
     return False
   saved = read_heads(directory).get(extractor.head.name, {})
   return all(
-    np.array_equal(weight, saved.get(weight.name))
-    for weight in extractor.head.weights
+    np.array_equal(weight, saved.get(name))
+    for name, weight in weights_by_name(extractor.head).items()
   )
 
 
