@@ -13,6 +13,7 @@ from bert_span.presets import huggingface
 from bert_span.presets.span_config import MODEL_CARD, find_model_file
 from bert_span.storage.atomic_file import write_bytes
 from bert_span.storage.files import gfile, read_bytes
+from bert_span.text.vocabulary import vocabulary_kind
 
 if typing.TYPE_CHECKING:
   from bert_span.convert import ConvertOptions

@@ -27,6 +27,7 @@ from bert_span.extractors.loading import (
   saved_config,
 )
 from bert_span.jobs.dry_run import fine_tuning_lines
+from bert_span.modeling.heads import weights_by_name
 from bert_span.options.fields import flagfile_text
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.model_directory import read_heads
@@ -236,8 +237,8 @@ def _has_head_of(extractor, directory):
     return False
   saved = read_heads(directory).get(extractor.head.name, {})
   return all(
-    np.array_equal(weight, saved.get(weight.name))
-    for weight in extractor.head.weights
+    np.array_equal(weight, saved.get(name))
+    for name, weight in weights_by_name(extractor.head).items()
   )
 
 

@@ -116,6 +116,26 @@ def test_a_preprocessor_takes_an_element_of_a_dataset():
         np.testing.assert_array_equal(part[name], value)
 
 
+def test_a_callback_of_fit_may_use_the_model():
+  extractor, seen = SpanExtractor.from_preset(shared_model()), []
+
+  def on_epoch_end(epoch, logs):
+    seen.append(extractor.evaluate(_X, _Y, verbose=0)[0])
+    seen.append(extractor.test_on_batch(_X, _Y)[0])
+    seen.append(extractor.predict_on_batch(_X)["start_logits"].shape[0])
+
+  extractor.compile(keras.optimizers.SGD(1e-4), run_eagerly=True)
+  callback = keras.callbacks.LambdaCallback(on_epoch_end=on_epoch_end)
+  history = extractor.fit(
+    *(_X, _Y),
+    validation_data=(_X, _Y),
+    callbacks=[callback],
+    verbose=0,
+  ).history
+  assert seen[0] == pytest.approx(seen[1]) and seen[2] == 2
+  assert history["val_loss"] == pytest.approx(seen[:1])
+
+
 def test_a_folder_of_keras_is_written_whole_or_not_at_all(
   tmp_path, monkeypatch
 ):

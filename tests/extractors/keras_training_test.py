@@ -114,7 +114,7 @@ def test_callbacks_of_keras_work(tmp_path):
 _LOAD = """
 import sys, keras
 # Classes are registered when they are imported.
-from bert_span import BertAdamW, BioExtractor, Extractor
+from bert_span import BertAdamW, BioExtractor, Extractor, SpanExtractor
 for path in sys.argv[1:]:
   load = keras.saving.load_model
   if not path.endswith(".keras"):
@@ -275,6 +275,10 @@ _WRONG = {
   "row of its last batch": (
     {"x": _batched((_X, {**_Y, "answer_start": [22, 30, 7]})).batch(2)},
     "question 0 of batch 1: ",
+  ),
+  "row of an endless dataset": (
+    {"x": _batches(_X, _MOVED).repeat(), "steps_per_epoch": 1},
+    "question 1 of batch 0: ",
   ),
   "row of a generator": ({"x": _streamed(_MOVED)}, "question 1 of batch 0: "),
   "empty dataset": ({"x": _batches(_X, _Y).take(0)}, "no questions"),
