@@ -81,8 +81,9 @@ def _decoder_options(options):
   model, version_2 = options.model, options.version_2_with_negative
   if span_config.find_embedded_model(model) != model:
     raise ValueError(
-      f"model={model} comes with the package and is not changed. Give a "
-      f'copy: SpanExtractor.from_preset("{model}").save_to_preset(DIR).'
+      f"model={model} comes with the package or from a hub and is not "
+      f'changed. Copy it: SpanExtractor.from_preset("{model}")'
+      ".save_to_preset(DIR)."
     )
   saved = span_config.read_span_config(model)
   if saved is None:

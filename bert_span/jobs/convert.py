@@ -10,6 +10,7 @@ from bert_span.extractors.loading import load_extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import architecture_of
 from bert_span.presets import huggingface
+from bert_span.presets.model_card import is_written_here
 from bert_span.presets.span_config import MODEL_CARD, find_model_file
 from bert_span.storage.atomic_file import write_bytes
 from bert_span.storage.files import gfile, read_bytes
@@ -47,7 +48,7 @@ def convert(options: "ConvertOptions"):
     extractor.save_to_preset(output_dir)
   card = find_model_file(model, MODEL_CARD)
   path = os.path.join(output_dir, MODEL_CARD)
-  if card and not gfile().exists(path):
+  if card and (not gfile().exists(path) or is_written_here(path)):
     write_bytes(path, read_bytes(card))
   written = type(extractor).from_preset(
     output_dir, extractor.window_options, extractor.decoder_options

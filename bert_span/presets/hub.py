@@ -21,13 +21,13 @@ _NAME = re.compile(r"[\w.-]+/[\w.-]+")
 _CONFIG_FILE = "config.json"
 # Everything but the weights.
 _DESCRIPTIONS = (
-  *(_CONFIG_FILE, "metadata.json", "span_config.json", "selection.json"),
+  *(_CONFIG_FILE, "metadata.json", "selection.json"),
   *("checksums.json", "task.json", "preprocessor.json", "README.md"),
   *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"),
   *("added_tokens.json", "vocab.txt", "vocab.json", "merges.txt"),
   *(*PIECE_FILES, "assets/*"),
 )
-_KERAS_WEIGHTS = ("*.weights.h5", "*_head.safetensors")
+_KERAS_WEIGHTS = ("*.weights.h5",)
 _SAFETENSORS = (
   *(huggingface.WEIGHTS_FILE, huggingface.INDEX_FILE),
   "model-*-of-*.safetensors",
@@ -36,8 +36,7 @@ _PICKLED = (*pickled_weights.FILES, "pytorch_model-*-of-*.bin")
 # What KerasHub fetches one by one.
 _KERAS_FILES = (
   *("config.json", "metadata.json", "model.weights.h5", "tokenizer.json"),
-  *("task.json", "task.weights.h5", "preprocessor.json", "span_config.json"),
-  *("span_head.safetensors", "bio_head.safetensors", "checksums.json"),
+  *("task.json", "task.weights.h5", "preprocessor.json", "checksums.json"),
   *("selection.json", "assets/tokenizer/vocabulary.txt", "README.md"),
   *("assets/tokenizer/vocabulary.json", "assets/tokenizer/merges.txt"),
   "assets/tokenizer/vocabulary.spm",

@@ -14,7 +14,7 @@ _MARK = "<!-- Written by bert_span, again with each save until it is edited: "
 _WRITTEN = re.compile(rf"(.*){_MARK}([0-9a-f]{{16}}) -->\n", re.DOTALL)
 
 
-def write_model_card(unfinished, directory, extractor):
+def write_hub_card(unfinished, directory, extractor):
   """Writes README.md into an unfinished directory, see `replaced_directory`.
 
   One in `directory` that a person wrote or edited is kept.

@@ -32,7 +32,7 @@ from bert_span.presets.encoder_weights import (
   parse_config,
   unfilled_encoder,
 )
-from bert_span.presets.model_card import write_model_card
+from bert_span.presets.model_card import write_hub_card
 from bert_span.presets.selection import SELECTION_FILE, write_selection
 from bert_span.storage.atomic_file import (
   replaced_directory,
@@ -125,7 +125,7 @@ def save_model(extractor, directory, selection=None, half_precision=False):
     )
     write_checksums(unfinished)
     write_selection(unfinished, selection)
-    write_model_card(unfinished, directory, extractor)
+    write_hub_card(unfinished, directory, extractor)
     span_config.write_task_files(extractor, unfinished)
 
 
