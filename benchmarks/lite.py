@@ -4,7 +4,8 @@ r"""bert_span_lite beside other ways to answer with the same weights.
     --lite_python=build/lite/x86_64/bin/python
 
 Smallest setting:
-  python -m benchmarks.lite --sides=tflite --questions=2 --starts=1
+  python -m benchmarks.lite --model=minilm_squad --sides=tflite --questions=2 \
+    --starts=1 --batches=1
 
 Each side is a process that gets the same questions in turns: the extractor of
 bert_span_lite and TFLiteSpanExtractor on the same file of 8 bits, the
