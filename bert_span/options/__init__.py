@@ -1,1 +1,1 @@
-"""Option dataclasses: default, help and bounds of each; values in messages."""
+"""Option dataclasses: all that is known of an option; values in messages."""
