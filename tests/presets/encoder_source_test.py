@@ -48,7 +48,7 @@ def test_a_flag_that_contradicts_the_model_is_refused():
       vocab_file="v",
       do_lower_case=flag,
     )
-    with pytest.raises(ValueError, match=f"{name}.*--do_lower_case=false"):
+    with pytest.raises(ValueError, match=f"{name}.*do_lower_case=false"):
       source.load()
 
 

@@ -301,7 +301,7 @@ def test_the_remedy_for_a_directory_of_the_original_loads_it(
   (tmp_path / "vocab.txt").write_text(rows)
   with pytest.raises(ValueError) as caught:
     EncoderSource(preset=str(tmp_path)).load()
-  flags = dict(re.findall(r"--(\w+)=(\S+?),? ", str(caught.value)))
+  flags = dict(re.findall(r"(\w+_\w+)=(\S+?),? ", str(caught.value)))
   loaded = EncoderSource(**flags).load()
   (table,) = (w for w in loaded.backbone.weights if "token" in w.path)
   np.testing.assert_array_equal(table, tensors[_TABLE])
