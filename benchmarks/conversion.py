@@ -33,8 +33,8 @@ from benchmarks.machine import describe_machine
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
 from bert_span.cli.option_flags import define_flags, read_flags
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.options import WindowOptions
-from bert_span.text.vocabulary import load_vocabulary
 
 _SIDES = flags.DEFINE_list(
   "sides",

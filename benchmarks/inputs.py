@@ -67,7 +67,7 @@ def check_known(holder, known):
 def vocabulary_of(preset):
   """Returns the vocabulary of a model."""
   from bert_span.presets.load_pretrained import load_pretrained
-  from bert_span.text.vocabulary import load_vocabulary
+  from bert_span.presets.vocabulary_files import load_vocabulary
 
   return load_vocabulary(load_pretrained(preset).vocabulary_path)
 

@@ -73,7 +73,7 @@ def random_extractor(preset=None):
   """
   from bert_span.data.preprocessor import SpanPreprocessor
   from bert_span.presets.load_pretrained import load_pretrained
-  from bert_span.text.vocabulary import load_vocabulary
+  from bert_span.presets.vocabulary_files import load_vocabulary
 
   if preset:
     loaded = load_pretrained(preset)

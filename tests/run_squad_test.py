@@ -12,7 +12,8 @@ from squad_content import spans, squad_content
 from squad_runs import CONTEXT, read, run_squad, squad_flags
 
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.modeling.encoder import build_encoder, read_bert_config
+from bert_span.modeling.encoder import build_encoder
+from bert_span.presets.encoder_weights import read_bert_config
 from bert_span.pretraining.model_files import export_tf1
 
 # What the original defines, with its defaults.

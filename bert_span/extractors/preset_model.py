@@ -9,9 +9,8 @@ import numpy as np
 from bert_span.extractors.precision import resolve_dtype
 from bert_span.extractors.string_model import StringModel
 from bert_span.keras_backend import check_not_forked
-from bert_span.modeling.architectures import architecture_of
+from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import (
-  EncoderConfig,
   build_encoder,
   check_not_quantized,
   encoder_config,
@@ -312,9 +311,9 @@ class PresetModel(StringModel):
       and keras.saving.deserialize_keras_object(config[name], custom_objects)
       for name in ("preprocessor", "head")
     )
-    backbone = build_encoder(
-      EncoderConfig(**config["encoder"]), config["dtype"]
-    )
+    encoder = config["encoder"]
+    config_type = ARCHITECTURES[encoder["architecture"]].config
+    backbone = build_encoder(config_type(**encoder), config["dtype"])
     for layer in sublayers(backbone):  # The inner ones last.
       layer.trainable = layer.path not in config["frozen_layers"]
     extractor = cls(

@@ -11,6 +11,7 @@ from bert_span.presets import huggingface
 from bert_span.presets.span_config import MODEL_CARD, find_model_file
 from bert_span.storage.atomic_file import write_bytes
 from bert_span.storage.files import gfile, read_bytes
+from bert_span.text.vocabulary import vocabulary_kind
 
 _STRINGS = {
   "question": ["Which river?"],
@@ -58,9 +59,8 @@ def convert(model, output_dir, to="bert_span", **options):
   print(f"Architecture: {architecture.name}")
   print(f"Parameters: {extractor.count_params():,}")
   print(f"Head: {extractor.head_name}")
-  print(
-    f"Vocabulary: {len(tokenizer.vocabulary):,} {architecture.tokens}, {lower}"
-  )
+  kind = vocabulary_kind(tokenizer.full_vocabulary)
+  print(f"Vocabulary: {len(tokenizer.vocabulary):,} {kind}, {lower}")
   threshold = "none; --version_2_with_negative allows unanswerable questions"
   if to == "huggingface":
     threshold = "not written; transformers has no place for it"

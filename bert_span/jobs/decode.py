@@ -14,10 +14,10 @@ from bert_span.data.window_batches import window_batches
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.presets.model_directory import VOCABULARY_FILE
 from bert_span.presets.span_config import find_embedded_model
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples
 from bert_span.storage.log import log_line
-from bert_span.text.vocabulary import load_vocabulary
 
 
 def decode_logits(

@@ -4,11 +4,11 @@ import json
 
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.window_batches import window_rows
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.storage.atomic_file import write_lines
 from bert_span.storage.log import log_line
-from bert_span.text.vocabulary import load_vocabulary
 
 
 def inspect_windows(

@@ -55,8 +55,8 @@ def _check_windows(linted, settings):
   # Load TensorFlow: seconds, which a check without a vocabulary does not need.
   from bert_span.modeling.encoder import check_sequence_length
   from bert_span.presets.load_pretrained import load_pretrained
+  from bert_span.presets.vocabulary_files import load_vocabulary
   from bert_span.reporting.window_lint import lint_windows
-  from bert_span.text.vocabulary import load_vocabulary
 
   options, lower_case = settings.window_options, settings.do_lower_case
   if settings.preset:

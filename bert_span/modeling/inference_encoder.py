@@ -11,7 +11,7 @@ from bert_span.modeling.architectures import architecture_of
 from bert_span.modeling.encoder import check_not_quantized
 from bert_span.modeling.heads import named_logits
 from bert_span.modeling.keras_internals import lora_products, sublayers
-from bert_span.modeling.relative_scores import RelativeScores
+from bert_span.modeling.relative_scores import DISTANCE_TABLE, RelativeScores
 
 
 class InferenceEncoder(tf.Module):
@@ -25,13 +25,10 @@ class InferenceEncoder(tf.Module):
   def __init__(self, backbone):
     super().__init__(name="inference_encoder")
     check_not_quantized(backbone)
-    architecture = architecture_of(backbone)
-    embeddings, self._layer = architecture.embeddings, architecture.layer
-    encode = architecture.inference
+    encode = architecture_of(backbone).inference
     self._encode = encode and encode(backbone)
-    self._relative_scores = (
-      RelativeScores(backbone) if architecture.has_distances else None
-    )
+    # Tables of embeddings may be in a layer of their own.
+    embeddings = backbone.token_embedding.path.removesuffix("token_embedding")
     # Raw variables only: a tf.Module that holds Keras objects is exported
     # without their values.
     self._weights = {
@@ -44,8 +41,10 @@ class InferenceEncoder(tf.Module):
       weight.path.removeprefix(embeddings): (scale, a.value, b.value)
       for weight, scale, a, b in lora_products(backbone)
     }
+    has_distances = DISTANCE_TABLE in self._weights
+    self._relative_scores = RelativeScores(backbone) if has_distances else None
     self._dtype = backbone.compute_dtype
-    self._num_layers = backbone.num_layers
+    self._layers = [layer.name for layer in backbone.transformer_layers]
     self._epsilons = {
       layer.path.removeprefix(embeddings): layer.epsilon
       for layer in sublayers(backbone, keras.layers.LayerNormalization)
@@ -72,8 +71,7 @@ class InferenceEncoder(tf.Module):
     scores_of = None
     if self._relative_scores:
       scores_of = self._relative_scores(self, seq_length)
-    for i in range(self._num_layers):
-      layer = f"{self._layer}_{i}"
+    for layer in self._layers:
       name = f"{layer}/self_attention_layer"
       hidden += self.attention(name, hidden, mask, scores_of=scores_of)
       hidden = self.layer_norm(f"{layer}/self_attention_layer_norm", hidden)

@@ -10,6 +10,7 @@ import io
 import os
 
 import keras
+from keras.src.backend.common import global_state
 from keras.src.saving import saving_lib
 from keras_hub.src.utils import preset_utils
 
@@ -47,6 +48,32 @@ def lora_products(layer):
     weight, a, b = weights
     products.append((weight, part.lora_alpha / part.lora_rank, a, b))
   return products
+
+
+@contextlib.contextmanager
+def without_values():
+  """Makes variables with shapes only, until `set_value` is called.
+
+  Random values of a BERT of base size would take seconds.
+  """
+  name = "uninitialized_variables"
+  before = global_state.get_global_attribute(name)
+  global_state.set_global_attribute(name, [])
+  try:
+    with keras.StatelessScope(initialize_variables=False):
+      yield
+  finally:
+    # Keras would keep them, and make values of those that are left.
+    global_state.set_global_attribute(name, before)
+
+
+def set_value(variable, value=None):
+  """Gives a variable of `without_values` its value, or its initial one."""
+  if value is None:
+    variable._deferred_initialize()
+  else:
+    variable._initialize(value)
+    variable._initializer = None
 
 
 class _WeightsFile(io.BytesIO):

@@ -11,15 +11,9 @@ sizes (512 wide outside, 128 inside, embeddings of 128):
 Source: Sun et al. 2020, arXiv 2004.02984; google-research/mobilebert.
 """
 
-import types
-
 import keras
 import keras_hub
 from keras import ops
-
-# Of the LayerNorms that transformers gives no epsilon of config.json.
-TRANSFORMERS_EPSILON = 1e-5
-_KEEP_FORMAT = "Keep it in the format of this package."
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -30,8 +24,11 @@ class NoNorm(keras.layers.LayerNormalization):
     super().__init__(epsilon=epsilon, **kwargs)
 
   def call(self, inputs):
-    inputs = ops.cast(inputs, "float32")
-    return ops.cast(inputs * self.gamma + self.beta, self.compute_dtype)
+    # As LayerNormalization, in float32 at least.
+    inputs, gamma, beta = (
+      ops.cast(x, "float32") for x in (inputs, self.gamma, self.beta)
+    )
+    return ops.cast(inputs * gamma + beta, self.compute_dtype)
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -97,9 +94,6 @@ class MobileBertBackbone(keras_hub.models.Backbone):
     dtype=None,
     **kwargs,
   ):
-    settings = dict(locals())
-    for name in ("self", "dtype", "kwargs", "__class__"):
-      del settings[name]
     width = embedding_dim or hidden_dim
 
     # Layers.
@@ -131,7 +125,22 @@ class MobileBertBackbone(keras_hub.models.Backbone):
       dropout, dtype=dtype, name="embeddings_dropout"
     )
     self.transformer_layers = [
-      MobileBertLayer(settings, dtype=dtype, name=f"transformer_layer_{i}")
+      MobileBertLayer(
+        num_heads,
+        hidden_dim,
+        intermediate_dim,
+        use_bottleneck=use_bottleneck,
+        intra_bottleneck_size=intra_bottleneck_size,
+        use_bottleneck_attention=use_bottleneck_attention,
+        key_query_shared_bottleneck=key_query_shared_bottleneck,
+        num_feedforward_networks=num_feedforward_networks,
+        normalization_type=normalization_type,
+        layer_norm_epsilon=layer_norm_epsilon,
+        outer_norm_epsilon=outer_norm_epsilon,
+        dropout=dropout,
+        dtype=dtype,
+        name=f"transformer_layer_{i}",
+      )
       for i in range(num_layers)
     ]
 
@@ -155,14 +164,47 @@ class MobileBertBackbone(keras_hub.models.Backbone):
     super().__init__(inputs=inputs, outputs=x, dtype=dtype, **kwargs)
 
     # Config.
-    self._settings = tuple(settings)
-    for name, value in settings.items():
-      setattr(self, name, value)
+    self.vocabulary_size = vocabulary_size
+    self.num_layers = num_layers
+    self.num_heads = num_heads
+    self.hidden_dim = hidden_dim
+    self.intermediate_dim = intermediate_dim
+    self.embedding_dim = embedding_dim
+    self.trigram_input = trigram_input
+    self.use_bottleneck = use_bottleneck
+    self.intra_bottleneck_size = intra_bottleneck_size
+    self.use_bottleneck_attention = use_bottleneck_attention
+    self.key_query_shared_bottleneck = key_query_shared_bottleneck
+    self.num_feedforward_networks = num_feedforward_networks
+    self.normalization_type = normalization_type
+    self.layer_norm_epsilon = layer_norm_epsilon
+    self.outer_norm_epsilon = outer_norm_epsilon
+    self.dropout = dropout
+    self.max_sequence_length = max_sequence_length
+    self.num_segments = num_segments
     self.cls_token_index = 0
 
   def get_config(self):
-    settings = {name: getattr(self, name) for name in self._settings}
-    return super().get_config() | settings
+    return super().get_config() | {
+      "vocabulary_size": self.vocabulary_size,
+      "num_layers": self.num_layers,
+      "num_heads": self.num_heads,
+      "hidden_dim": self.hidden_dim,
+      "intermediate_dim": self.intermediate_dim,
+      "embedding_dim": self.embedding_dim,
+      "trigram_input": self.trigram_input,
+      "use_bottleneck": self.use_bottleneck,
+      "intra_bottleneck_size": self.intra_bottleneck_size,
+      "use_bottleneck_attention": self.use_bottleneck_attention,
+      "key_query_shared_bottleneck": self.key_query_shared_bottleneck,
+      "num_feedforward_networks": self.num_feedforward_networks,
+      "normalization_type": self.normalization_type,
+      "layer_norm_epsilon": self.layer_norm_epsilon,
+      "outer_norm_epsilon": self.outer_norm_epsilon,
+      "dropout": self.dropout,
+      "max_sequence_length": self.max_sequence_length,
+      "num_segments": self.num_segments,
+    }
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -174,27 +216,50 @@ class MobileBertTokenizer(keras_hub.models.BertTokenizer):
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class MobileBertLayer(keras.layers.Layer):
-  """A transformer layer of a `MobileBertBackbone`.
+  """A transformer layer of a `MobileBertBackbone`, with the same arguments."""
 
-  settings: dict with the arguments of the backbone, which have the same names.
-  """
-
-  def __init__(self, settings, **kwargs):
+  def __init__(
+    self,
+    num_heads,
+    hidden_dim,
+    intermediate_dim,
+    use_bottleneck=True,
+    intra_bottleneck_size=None,
+    use_bottleneck_attention=False,
+    key_query_shared_bottleneck=True,
+    num_feedforward_networks=4,
+    normalization_type="no_norm",
+    layer_norm_epsilon=1e-12,
+    outer_norm_epsilon=None,
+    dropout=0.0,
+    **kwargs,
+  ):
     super().__init__(**kwargs)
-    config = types.SimpleNamespace(**settings)
-    self.use_bottleneck_attention = config.use_bottleneck_attention
+    self.num_heads = num_heads
+    self.hidden_dim = hidden_dim
+    self.intermediate_dim = intermediate_dim
+    self.use_bottleneck = use_bottleneck
+    self.intra_bottleneck_size = intra_bottleneck_size
+    self.use_bottleneck_attention = use_bottleneck_attention
+    self.key_query_shared_bottleneck = key_query_shared_bottleneck
+    self.num_feedforward_networks = num_feedforward_networks
+    self.normalization_type = normalization_type
+    self.layer_norm_epsilon = layer_norm_epsilon
+    self.outer_norm_epsilon = outer_norm_epsilon
+    self.dropout = dropout
     self.activation = keras.activations.relu
-    hidden = width = config.hidden_dim
-    if config.use_bottleneck:
-      width = config.intra_bottleneck_size or hidden
+    width = hidden_dim
+    if use_bottleneck:
+      width = intra_bottleneck_size or hidden_dim
 
     def make(kind, name, *arguments, **kwargs):
       return kind(*arguments, **kwargs, dtype=self.dtype_policy, name=name)
 
     def norm(name, epsilon=None):
-      epsilon = epsilon or config.layer_norm_epsilon
       name = f"{name}_layer_norm"
-      return make(_norm, name, config.normalization_type, epsilon)
+      return make(
+        _norm, name, normalization_type, epsilon or layer_norm_epsilon
+      )
 
     def bottleneck(name, width):
       name = f"{name}_bottleneck"
@@ -202,39 +267,36 @@ class MobileBertLayer(keras.layers.Layer):
 
     self._input_bottleneck = self._attention_bottleneck = None
     self._attention_dropout = self._output_bottleneck = None
-    if config.use_bottleneck:
+    if use_bottleneck:
       self._input_bottleneck = bottleneck("input", width)
-      self._output_bottleneck = bottleneck("output", hidden)
-      is_own = not config.use_bottleneck_attention
-      if is_own and config.key_query_shared_bottleneck:
+      self._output_bottleneck = bottleneck("output", hidden_dim)
+      if key_query_shared_bottleneck and not use_bottleneck_attention:
         self._attention_bottleneck = bottleneck("attention", width)
     else:
       self._attention_dropout = make(
-        keras.layers.Dropout, "self_attention_dropout", config.dropout
+        keras.layers.Dropout, "self_attention_dropout", dropout
       )
     self._attention = make(
       keras.layers.MultiHeadAttention,
       "self_attention_layer",
-      config.num_heads,
-      width // config.num_heads,
-      dropout=config.dropout,
+      num_heads,
+      width // num_heads,
+      dropout=dropout,
       output_shape=width,
       kernel_initializer=_initializer(),
     )
     self._attention_norm = norm("self_attention")
     self._feedforwards = []
-    for i in range(config.num_feedforward_networks):
-      is_last = i == config.num_feedforward_networks - 1
+    for i in range(num_feedforward_networks):
+      is_last = i == num_feedforward_networks - 1
       name = f"feedforward_{i}"
       layers = (
-        make(_dense, f"{name}_intermediate_dense", config.intermediate_dim),
+        make(_dense, f"{name}_intermediate_dense", intermediate_dim),
         make(_dense, f"{name}_output_dense", width),
-        norm(name, config.outer_norm_epsilon if is_last else None),
+        norm(name, outer_norm_epsilon if is_last else None),
       )
       self._feedforwards.append(layers)
-    self._dropout = make(
-      keras.layers.Dropout, "feedforward_dropout", config.dropout
-    )
+    self._dropout = make(keras.layers.Dropout, "feedforward_dropout", dropout)
 
   def call(self, inputs, padding_mask=None, training=None):
     narrow = query = value = inputs
@@ -266,151 +328,21 @@ class MobileBertLayer(keras.layers.Layer):
   def compute_output_shape(self, inputs_shape):
     return inputs_shape
 
-
-class MobileBertInference:
-  """Computes a `MobileBertBackbone` by the ops of an `InferenceEncoder`."""
-
-  def __init__(self, backbone):
-    self._settings = types.SimpleNamespace(**backbone.get_config())
-    self._activation = backbone.transformer_layers[0].activation
-
-  def __call__(self, encoder, inputs):
-    settings = self._settings
-    tokens = encoder.rows("token_embedding", inputs["token_ids"])
-    batch, seq_length = ops.shape(inputs["token_ids"])
-    if settings.trigram_input:
-      padded = ops.pad(tokens, [[0, 0], [1, 1], [0, 0]])
-      tokens = ops.concatenate([padded[:, 2:], tokens, padded[:, :-2]], -1)
-    hidden = ops.reshape(tokens, [-1, tokens.shape[-1]])  # [tokens, width]
-    if settings.trigram_input or hidden.shape[-1] != settings.hidden_dim:
-      hidden = encoder.dense("embeddings_projection", hidden)
-    positions = encoder.weight("position_embedding/embeddings")[:seq_length]
-    segments = encoder.rows("segment_embedding", inputs["segment_ids"])
-    hidden += ops.reshape(segments + positions, [-1, settings.hidden_dim])
-    hidden = encoder.layer_norm("embeddings_layer_norm", hidden)
-    # As in `InferenceEncoder`: the score of padding for all heads and queries.
-    is_padding = ops.equal(inputs["padding_mask"], 0)
-    mask = ops.where(is_padding, -1e9, 0.0)[:, None, None]
-    for i in range(settings.num_layers):
-      hidden = self._layer(encoder, f"transformer_layer_{i}/", hidden, mask)
-    return ops.reshape(hidden, [batch, seq_length, settings.hidden_dim])
-
-  def _layer(self, encoder, layer, hidden, mask):
-    """`MobileBertLayer.call`."""
-
-    def narrowed(name):
-      narrow = encoder.dense(f"{layer}{name}_bottleneck_dense", hidden)
-      return encoder.layer_norm(f"{layer}{name}_bottleneck_layer_norm", narrow)
-
-    settings = self._settings
-    narrow = query = value = hidden
-    if settings.use_bottleneck:
-      narrow = narrowed("input")
-      if settings.use_bottleneck_attention:
-        query = value = narrow
-      elif settings.key_query_shared_bottleneck:
-        query = narrowed("attention")
-    attention = f"{layer}self_attention_layer"
-    x = encoder.attention(attention, query, mask, value) + narrow
-    x = encoder.layer_norm(f"{attention}_norm", x)
-    for i in range(settings.num_feedforward_networks):
-      name = f"{layer}feedforward_{i}"
-      inner = encoder.dense(f"{name}_intermediate_dense", x)
-      x += encoder.dense(f"{name}_output_dense", self._activation(inner))
-      x = encoder.layer_norm(f"{name}_layer_norm", x)
-    if not settings.use_bottleneck:
-      return x
-    wide = encoder.dense(f"{layer}output_bottleneck_dense", x) + hidden
-    return encoder.layer_norm(f"{layer}output_bottleneck_layer_norm", wide)
-
-
-def original_weights(config):
-  """See `original_weights` in presets/encoder_weights.py.
-
-  Source: google-research/mobilebert, modeling.py, transformer_model.
-  """
-  hidden, inner = config.hidden_dim, config.intermediate_dim
-  embedding, width = config.embedding_dim or hidden, config.inner_dim
-  is_no_norm = config.normalization_type == "no_norm"
-  norm = "FakeLayerNorm" if is_no_norm else "LayerNorm"
-  tables = [
-    ("token", "word", (config.vocabulary_size, embedding)),
-    ("position", "position", (config.max_sequence_length, hidden)),
-    ("segment", "token_type", (config.num_segments, hidden)),
-  ]
-  weights = {
-    f"{ours}_embedding/embeddings": (f"embeddings/{theirs}_embeddings", shape)
-    for ours, theirs, shape in tables
-  }
-  layers = {"embeddings_layer_norm": (f"embeddings/{norm}", (hidden, hidden))}
-  joined = 3 * embedding if config.trigram_input else embedding
-  if config.trigram_input or embedding != hidden:
-    name = "embeddings/embedding_transformation"
-    layers["embeddings_projection"] = name, (joined, hidden)
-  bottlenecks, query, value = [], width, width
-  if config.use_bottleneck:
-    bottlenecks = [
-      ("input_bottleneck", "bottleneck/input", (hidden, width)),
-      ("output_bottleneck", "output/bottleneck", (width, hidden)),
-    ]
-    if not config.use_bottleneck_attention:
-      value = hidden
-      if config.key_query_shared_bottleneck:
-        shared = "attention_bottleneck", "bottleneck/attention", (hidden, width)
-        bottlenecks.append(shared)
-      else:
-        query = hidden
-  square = width, width
-  of_layer = {
-    "self_attention_layer/query": ("attention/self/query", (query, width)),
-    "self_attention_layer/key": ("attention/self/key", (query, width)),
-    "self_attention_layer/value": ("attention/self/value", (value, width)),
-    "self_attention_layer/attention_output": ("attention/output/dense", square),
-    "self_attention_layer_norm": (f"attention/output/{norm}", square),
-  }
-  for i in range(config.num_feedforward_networks):
-    is_last = i == config.num_feedforward_networks - 1
-    ours, theirs = f"feedforward_{i}", "" if is_last else f"ffn_layer_{i}/"
-    intermediate = f"{theirs}intermediate/dense", (width, inner)
-    of_layer[f"{ours}_intermediate_dense"] = intermediate
-    of_layer[f"{ours}_output_dense"] = f"{theirs}output/dense", (inner, width)
-    of_layer[f"{ours}_layer_norm"] = f"{theirs}output/{norm}", square
-  for ours, theirs, shape in bottlenecks:
-    of_layer[f"{ours}_dense"] = f"{theirs}/dense", shape
-    of_layer[f"{ours}_layer_norm"] = f"{theirs}/{norm}", shape
-  for i in range(config.num_layers):
-    for ours, (theirs, shape) in of_layer.items():
-      name = f"encoder/layer_{i}/{theirs}"
-      layers[f"transformer_layer_{i}/{ours}"] = name, shape
-  for ours, (theirs, shape) in layers.items():
-    parts = {"kernel": shape, "bias": shape[1:]}
-    if ours.endswith("layer_norm"):
-      parts = {"gamma": shape[1:], "beta": shape[1:]}
-    for part, size in parts.items():
-      weights[f"{ours}/{part}"] = f"{theirs}/{part}", size
-  return weights
-
-
-def check_transformers(config):
-  """Refuses an `EncoderConfig` that transformers' class cannot compute."""
-  is_alone = not (
-    config.use_bottleneck_attention or config.key_query_shared_bottleneck
-  )
-  if config.inner_dim != config.hidden_dim and is_alone:
-    raise ValueError(
-      "transformers has no MobileBERT whose queries are computed from "
-      f"{config.hidden_dim} numbers at a width of {config.inner_dim}, without "
-      "key_query_shared_bottleneck or use_bottleneck_attention. "
-      f"{_KEEP_FORMAT}"
-    )
-  epsilon = config.outer_norm_epsilon or config.layer_norm_epsilon
-  is_layer_norm = config.normalization_type == "layer_norm"
-  if is_layer_norm and epsilon != TRANSFORMERS_EPSILON:
-    raise ValueError(
-      "transformers' MobileBERT with layer_norm has an epsilon of "
-      f"{TRANSFORMERS_EPSILON} after the embeddings and the last feed-forward "
-      f"network. Received: {epsilon}. {_KEEP_FORMAT}"
-    )
+  def get_config(self):
+    return super().get_config() | {
+      "num_heads": self.num_heads,
+      "hidden_dim": self.hidden_dim,
+      "intermediate_dim": self.intermediate_dim,
+      "use_bottleneck": self.use_bottleneck,
+      "intra_bottleneck_size": self.intra_bottleneck_size,
+      "use_bottleneck_attention": self.use_bottleneck_attention,
+      "key_query_shared_bottleneck": self.key_query_shared_bottleneck,
+      "num_feedforward_networks": self.num_feedforward_networks,
+      "normalization_type": self.normalization_type,
+      "layer_norm_epsilon": self.layer_norm_epsilon,
+      "outer_norm_epsilon": self.outer_norm_epsilon,
+      "dropout": self.dropout,
+    }
 
 
 def _initializer():

@@ -12,7 +12,7 @@ disentangled_attention.py.
 import numpy as np
 import tensorflow as tf
 
-_TABLE = "rel_embedding/rel_embedding"
+DISTANCE_TABLE = "rel_embedding/rel_embedding"
 
 
 def relative_buckets(distances, num_buckets, max_distance):
@@ -50,7 +50,7 @@ class RelativeScores:
     ]
     farthest = buckets[1]
     buckets = tf.minimum(buckets, farthest)
-    table = encoder.weight(_TABLE)[
+    table = encoder.weight(DISTANCE_TABLE)[
       self._num_buckets - farthest : self._num_buckets + farthest + 1
     ]
     table = encoder.layer_norm("rel_embedding/rel_embeddings_layer_norm", table)

@@ -94,9 +94,17 @@ class EncoderSource:
         f"trained with {trained}. Leave the flag out."
       )
     if given is None and trained is None and self.preset:
-      from bert_span.text.vocabulary import is_cased  # As in `load`.
+      # As in `load`.
+      from bert_span.text.vocabulary import (
+        WORD_PIECES,
+        is_cased,
+        vocabulary_kind,
+      )
 
-      lower_case = not is_cased(loaded.vocabulary(self.vocab_file))
+      vocabulary = loaded.vocabulary(self.vocab_file)
+      if vocabulary_kind(vocabulary) != WORD_PIECES:
+        return False
+      lower_case = not is_cased(vocabulary)
       log_line(
         f"{loaded.description} does not say whether it is cased. By the pieces "
         f"of its vocabulary: --do_lower_case={str(lower_case).lower()}, which "

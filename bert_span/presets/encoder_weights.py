@@ -1,6 +1,7 @@
 """Encoders from stored tensors, and the original's TensorFlow 1 checkpoints."""
 
 import dataclasses
+import math
 import os
 
 import keras_hub
@@ -13,21 +14,16 @@ from bert_span.modeling.encoder import (
   encoder_config,
   merged_weights,
 )
-from bert_span.storage.files import literal_checkpoint
+from bert_span.modeling.encoder_config import MAX_LAYERS
+from bert_span.modeling.keras_internals import set_value, without_values
+from bert_span.options.fields import REQUIRED, check_option
+from bert_span.presets.architectures import mobilebert
+from bert_span.presets.architectures.architecture_files import files_of
+from bert_span.presets.vocabulary_files import load_vocabulary
+from bert_span.storage.files import literal_checkpoint, read_json_object
 from bert_span.storage.log import log_line
-from bert_span.text.vocabulary import load_vocabulary, vocabulary_kind
+from bert_span.text.vocabulary import vocabulary_kind
 
-# KerasHub's names of the weights in a layer, and the original's.
-_LAYER = {
-  "self_attention_layer/query": "attention/self/query",
-  "self_attention_layer/key": "attention/self/key",
-  "self_attention_layer/value": "attention/self/value",
-  "self_attention_layer/attention_output": "attention/output/dense",
-  "self_attention_layer_norm": "attention/output/LayerNorm",
-  "feedforward_intermediate_dense": "intermediate/dense",
-  "feedforward_output_dense": "output/dense",
-  "feedforward_layer_norm": "output/LayerNorm",
-}
 _HEAD_KERNEL = "cls/squad/output_weights"
 _HEAD_BIAS = "cls/squad/output_bias"
 _USE_CONFIG = "Use the configuration file that came with these weights."
@@ -66,82 +62,131 @@ class LoadedPreset:
         "sentencepiece.bpe.model). "
         "Put it beside the weights, or give its --vocab_file."
       )
-    architecture = architecture_of(self.backbone)
-    vocabulary = load_vocabulary(path, architecture.name)
+    name = architecture_of(self.backbone).name
+    files = files_of(name)
+    vocabulary = load_vocabulary(path, files.piece_family or name)
     tokens = getattr(vocabulary, "tokens", vocabulary)
     rows = encoder_config(self.backbone).vocabulary_size
     kind = vocabulary_kind(vocabulary)
-    if kind != architecture.tokens:
+    if kind not in files.tokens:
       raise ValueError(
-        f"{path} has {kind}, but the encoder, {architecture.name}, was trained "
-        f"with {architecture.tokens}. Use the vocabulary that belongs to it."
+        f"{path} has {kind}, but the encoder, {name}, was trained with "
+        f"{' or '.join(files.tokens)}. Use the vocabulary that belongs to it."
       )
-    if not rows - architecture.padding_rows < len(tokens) <= rows:
+    if not rows - files.padding_rows < len(tokens) <= rows:
       raise ValueError(
-        f"{path} has {len(tokens)} {kind}, but the encoder, {architecture.name}"
-        f", has {rows} embeddings. Use the vocabulary that belongs to it."
+        f"{path} has {len(tokens)} {kind}, but the encoder, {name}, has {rows} "
+        "embeddings. Use the vocabulary that belongs to it."
+      )
+    padding = files.padding_id
+    if padding and tokens[padding] not in ("<pad>", "[PAD]"):
+      raise ValueError(
+        f"{path}: {name} counts positions from padding, whose id must be "
+        f"{padding}. Received: {tokens[padding]!r}. Use the vocabulary that "
+        "belongs to it."
       )
     return vocabulary
+
+
+def read_bert_config(path):
+  """Returns the `EncoderConfig` of the original's bert_config.json.
+
+  As in its BertConfig, missing keys have defaults and unknown ones are ignored.
+  A file with keys of MobileBERT's BertConfig describes a MobileBERT.
+  """
+  values = read_json_object(path)
+  is_bert = values.keys().isdisjoint(mobilebert.ORIGINAL_KEYS)
+  name = "bert" if is_bert else "mobilebert"
+  if values.get("hidden_act") == "gelu":
+    values["hidden_act"] = "gelu_new"  # What the original calls "gelu".
+  return parse_config(name, values, path, files_of(name).keys)
+
+
+def parse_config(architecture, values, path, keys):
+  """Returns the `EncoderConfig` of a JSON object; keys: its names by field."""
+  config_type = ARCHITECTURES[architecture].config
+  settings, key = {"architecture": architecture}, ""
+  try:
+    for field in dataclasses.fields(config_type):
+      if field.name == "architecture":
+        continue
+      key = keys.get(field.name, field.name)
+      value = values.get(key, field.default)
+      if value is REQUIRED:
+        raise ValueError(
+          f"it is missing; the keys are {', '.join(sorted(values))}. Is it the "
+          "configuration of an encoder?"
+        )
+      if value is None and field.name.endswith("dropout"):
+        value = 0.0  # As the original's dropout().
+      check_option(field, value)
+      settings[field.name] = value
+    key = "sizes"
+    return config_type(**settings)
+  except ValueError as error:
+    raise ValueError(f"{path}: {key}: {error}. Correct it.") from error
 
 
 def original_weights(config):
   """The original's names and shapes of all weights of an `EncoderConfig`.
 
   Returns a dict from each weight's path in the backbone to (name without
-  "bert/", shape). A plain reshape converts to KerasHub's shapes, for instance
-  [hidden, hidden] to [hidden, heads, size].
+  "bert/", shape).
   """
-  architecture = ARCHITECTURES[config.architecture]
-  if architecture.original_weights:
-    return architecture.original_weights(config)
-  hidden, inner = config.hidden_dim, config.intermediate_dim
-  width = config.embedding_dim or hidden
-  # Inputs and outputs of other than [hidden, hidden].
-  sizes = {
-    "embeddings_layer_norm": (width, width),
-    "embeddings_projection": (width, hidden),
-    "feedforward_intermediate_dense": (hidden, inner),
-    "feedforward_output_dense": (inner, hidden),
-  }
-  tables, weights = [("token", "word", config.vocabulary_size)], {}
-  layers = {"embeddings_layer_norm": "embeddings/LayerNorm"}
-  if architecture.has_distances:
-    table = "encoder/rel_embeddings", (2 * config.position_buckets, hidden)
-    weights["rel_embedding/rel_embedding"] = table
-    layers["rel_embedding/rel_embeddings_layer_norm"] = "encoder/LayerNorm"
-  else:
-    tables.append(("position", "position", config.max_sequence_length))
-  if architecture.has_segments:
-    tables.append(("segment", "token_type", config.num_segments))
-  for ours, theirs, rows in tables:
-    path = f"{architecture.embeddings}{ours}_embedding/embeddings"
-    weights[path] = f"embeddings/{theirs}_embeddings", (rows, width)
-  if width != hidden:
-    layers["embeddings_projection"] = "embeddings_project"
-  if architecture.has_pooler:
-    layers["pooled_dense"] = "pooler/dense"
-  for i in range(config.num_layers):
-    for ours, theirs in _LAYER.items():
-      layers[f"{architecture.layer}_{i}/{ours}"] = f"encoder/layer_{i}/{theirs}"
-  for ours, theirs in layers.items():
-    shape = sizes.get(ours.split("/")[-1], (hidden, hidden))
-    if ours.endswith("layer_norm"):
-      parts = {"gamma": shape[1:], "beta": shape[1:]}
-    else:
-      parts = {"kernel": shape, "bias": shape[1:]}
-    for part, shape in parts.items():
-      weights[f"{ours}/{part}"] = f"{theirs}/{part}", shape
-  return weights
+  names = files_of(config.architecture).original_weights(config)
+  weights = unfilled_encoder(config).weights
+  return {w.path: (names[w.path], flat_shape(w)) for w in weights}
 
 
 def original_tensors(backbone):
   """The weights as float32 arrays in the original's layout, by its names."""
-  weights = {weight.path: value for weight, value in merged_weights(backbone)}
-  originals = original_weights(encoder_config(backbone))
+  config = encoder_config(backbone)
+  names = files_of(config.architecture).original_weights(config)
+  return {names[path]: value for path, value in flat_tensors(backbone).items()}
+
+
+def flat_tensors(backbone):
+  """The weights of a backbone as float32 arrays, by their paths, see below."""
   return {
-    name: weights[path].astype("float32").reshape(shape)
-    for path, (name, shape) in originals.items()
+    weight.path: value.astype("float32").reshape(flat_shape(weight))
+    for weight, value in merged_weights(backbone)
   }
+
+
+def flat_shape(weight):
+  """The shape of a weight with all heads in one axis.
+
+  A kernel is [inputs, outputs] and a bias [outputs], as in others' files.
+  """
+  shape = tuple(weight.shape)
+  if weight.path.endswith("attention_output/kernel"):  # [heads, size, hidden]
+    return math.prod(shape[:-1]), shape[-1]
+  if weight.path.endswith("/kernel"):  # [hidden, heads, size] or a matrix
+    return shape[0], math.prod(shape[1:])
+  return (math.prod(shape),) if weight.path.endswith("/bias") else shape
+
+
+def unfilled_encoder(config):
+  """Builds the encoder of a config, whose weights take no memory yet.
+
+  `set_value` gives each of them its value.
+  """
+  with without_values():
+    # What is random is not scaled.
+    return build_encoder(dataclasses.replace(config, initializer_range=0.02))
+
+
+def initialize(backbone, read):
+  """Gives the variables of an `unfilled_encoder` their values.
+
+  Args:
+    backbone: the encoder.
+    read: function of a weight to its value, or None for a random one.
+  """
+  weights = {id(weight) for weight in backbone.weights}
+  for variable in backbone.variables:  # Seeds of dropout are no weights.
+    value = read(variable) if id(variable) in weights else None
+    set_value(variable, value)
 
 
 def check_read_back(saved, read, path):
@@ -165,44 +210,55 @@ def check_read_back(saved, read, path):
       )
 
 
-def load_encoder(config, shapes, read_tensor, stored_name, source):
+def load_encoder(config, names, shapes, read, source):
   """Builds the encoder of a config and fills it with stored tensors.
 
-  `shapes` and `read_tensor` give the stored tensors in the original's layout
-  (kernels [inputs, outputs]), and `stored_name` the name that a weight of the
-  original is stored under. The pooler may be missing.
+  Args:
+    config: `EncoderConfig`.
+    names: function of an `EncoderConfig` to a dict from paths of weights to the
+      names that they are stored under.
+    shapes: dict from the names of the stored tensors to their shapes.
+    read: function of a name to its tensor. Both have the layout of
+      `flat_shape`.
+    source: the file or directory, for messages.
+
+  Raises:
+    ValueError: tensors are missing (other than the pooler's), have other
+      shapes, or are those of more layers.
   """
-  found, missing = {}, []
-  for path, (name, shape) in original_weights(config).items():
-    stored = stored_name(name)
-    if stored not in shapes:
-      missing.append(stored)
-      continue
-    found[path] = stored
-    if tuple(shapes[stored]) != shape:
-      raise ValueError(
-        f"{source}: {stored} has shape {list(shapes[stored])}, but the "
-        f"configuration asks for {list(shape)}. {_USE_CONFIG}"
-      )
+  stored = names(config)
+  missing = [name for name in stored.values() if name not in shapes]
   encoder = [name for name in missing if "pooler" not in name]
   if encoder:
     raise ValueError(
       f"{source} lacks {_abridged(encoder)} of the configuration's encoder. It "
       f"holds {_abridged(sorted(shapes))}. {_USE_CONFIG}"
     )
-  next_layer = f"encoder/layer_{config.num_layers}"
-  if stored_name(f"{next_layer}/attention/self/query/kernel") in shapes:
+  num_layers = min(config.num_layers + 1, MAX_LAYERS)
+  deeper = names(dataclasses.replace(config, num_layers=num_layers))
+  if ({*deeper.values()} - {*stored.values()}) & shapes.keys():
     raise ValueError(
       f"{source} holds more layers than the {config.num_layers} of the "
       f"configuration. {_USE_CONFIG}"
     )
+  backbone = unfilled_encoder(config)
+  for weight in backbone.weights:
+    name, shape = stored[weight.path], flat_shape(weight)
+    if name in shapes and tuple(shapes[name]) != shape:
+      raise ValueError(
+        f"{source}: {name} has shape {list(shapes[name])}, but the "
+        f"configuration asks for {list(shape)}. {_USE_CONFIG}"
+      )
   if missing:
     log_line(f"{source} has no pooler; it gets random, unused weights.")
-  backbone = build_encoder(config)
-  weights = {weight.path: weight for weight in backbone.weights}
-  for path, stored in found.items():
-    tensor = np.asarray(read_tensor(stored), np.float32)
-    weights[path].assign(tensor.reshape(weights[path].shape))
+
+  def value(weight):
+    name = stored[weight.path]
+    if name not in shapes:
+      return None
+    return np.asarray(read(name), np.float32).reshape(weight.shape)
+
+  initialize(backbone, value)
   return backbone
 
 
@@ -243,9 +299,13 @@ def load_tf1_checkpoint(config, checkpoint):
     head["kernel"] = reader.get_tensor(_HEAD_KERNEL).T  # [hidden, 2]
     if _HEAD_BIAS in shapes:
       head["bias"] = reader.get_tensor(_HEAD_BIAS)
-  tensors = (shapes, reader.get_tensor, lambda name: f"bert/{name}")
+
+  def names(config):
+    weights = files_of(config.architecture).original_weights(config)
+    return {path: f"bert/{name}" for path, name in weights.items()}
+
   return LoadedPreset(
-    load_encoder(config, *tensors, checkpoint),
+    load_encoder(config, names, shapes, reader.get_tensor, checkpoint),
     {"span_head": head} if head else {},
     description=f"the TensorFlow 1 checkpoint {checkpoint}",
   )

@@ -1,34 +1,39 @@
 """Encoders from Hugging Face directories, read from safetensors files only."""
 
-import contextlib
+import dataclasses
 import importlib.util
 import os
 import re
 
-import ml_dtypes  # noqa: F401 -- lets NumPy hold bfloat16 tensors
 import numpy as np
-import safetensors
 
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
-from bert_span.modeling.encoder import (
-  encoder_config,
-  huggingface_config,
-  merged_weights,
-)
+from bert_span.modeling.encoder import encoder_config, merged_weights
 from bert_span.modeling.keras_internals import preset_file
 from bert_span.options.messages import shortened
+from bert_span.presets.architectures.architecture_files import (
+  all_files,
+  files_of,
+)
 from bert_span.presets.encoder_weights import (
   LoadedPreset,
   check_read_back,
+  flat_tensors,
   load_encoder,
-  original_tensors,
+  parse_config,
 )
+from bert_span.presets.tokenizer_json import json_of_sentence_pieces
+from bert_span.presets.tokenizer_keys import (
+  check_added_tokens,
+  check_config,
+  check_json,
+)
+from bert_span.presets.vocabulary_files import PIECE_FILES
 from bert_span.storage.atomic_file import (
   unfinished_directory,
   write_bytes,
   write_json_atomically,
   write_lines,
-  write_tensors,
 )
 from bert_span.storage.files import (
   file_sha256,
@@ -37,19 +42,14 @@ from bert_span.storage.files import (
   read_json_object,
 )
 from bert_span.storage.log import log_line
-from bert_span.text.sentencepiece_model import (
-  PIECE_FAMILIES,
-  json_of_sentence_pieces,
-  parse_model,
+from bert_span.storage.tensor_files import (
+  read_tensors,
+  tensor_shapes,
+  write_tensors,
 )
-from bert_span.text.tokenizer_keys import (
-  check_added_tokens,
-  check_config,
-  check_json,
-)
+from bert_span.text.sentencepiece_model import PIECE_FAMILIES, parse_model
 from bert_span.text.vocabulary import (
   BYTE_PAIRS,
-  PIECE_FILES,
   SENTENCE_PIECES,
   WORD_PIECES,
   vocabulary_kind,
@@ -63,16 +63,12 @@ _TOKENIZER_FILES = (
   *("tokenizer_config.json", "added_tokens.json"),
 )
 _PICKLED = re.compile(r".*\.(bin|pt|pth|ckpt|pkl|pickle)$")
-_POSITIONS = "position_embeddings.weight"
-_FLOATS = ("BF16", "F16", "F32", "F64")
+_POSITIONS = "embeddings.position_embeddings.weight"
+_TOKEN_TYPES = "embeddings.token_type_embeddings.weight"
 # Keys of config.json that change what is computed: the values that are computed
-# here, None for a missing key, and the remedy. The sizes and `huggingface_keys`
-# of an architecture are used.
+# here, None for a missing key, and the remedy. The `keys` of an architecture
+# are used, and its own `values` are in its file.
 _OTHER_MODEL = "Use another model."
-_NOT_QUANTIZED = (
-  "Use a copy of the model that is not quantized, in float32, float16 or "
-  "bfloat16."
-)
 _CONFIG_VALUES = {
   "position_embedding_type": ((None, "absolute"), _OTHER_MODEL),
   "is_decoder": (
@@ -86,7 +82,8 @@ _CONFIG_VALUES = {
   ),
   "quantization_config": (
     (None,),
-    _NOT_QUANTIZED,
+    "Use a copy of the model that is not quantized, in float32, float16 or "
+    "bfloat16.",
   ),
 }
 # Names that torch.compile and DistributedDataParallel put before a weight's.
@@ -103,65 +100,67 @@ _MINILM_SHA256 = (
 def load_huggingface(directory):
   """Loads a local directory as a `LoadedPreset`, with its span head if any."""
   config = read_config(directory)
-  architecture = ARCHITECTURES[config.architecture]
-  first = architecture.first_position
-  files, shapes = find_tensors(directory, architecture)
-  for name, shape in shapes.items():  # to the original's layout
-    if name.endswith(_POSITIONS) and shape:
-      shape = [shape[0] - first, *shape[1:]]
-    shapes[name] = shape[::-1] if _is_transposed(name, shape) else shape
+  files = files_of(config.architecture)
+  first = files.first_position
+  stored, shapes = find_tensors(directory, files.prefix)
+  for path, name in files.weights(config).items():  # to KerasHub's layout
+    shape = shapes.get(name)
+    if shape and name == _POSITIONS:
+      shapes[name] = [shape[0] - first, *shape[1:]]
+    elif shape and path.endswith("/kernel"):
+      shapes[name] = shape[::-1]
+  kernels = {
+    name
+    for path, name in files.weights(config).items()
+    if path.endswith("/kernel")
+  }
 
-  def read_original(name):
-    tensor = read_tensor(files, name)
-    if name.endswith(_POSITIONS):
+  def read(name):
+    tensor = read_tensor(stored, name)
+    if name == _POSITIONS:
       tensor = tensor[first:]
-      # RoBERTa's tokens all have the one segment: part of each position.
-      segment = name.replace(_POSITIONS, "token_type_embeddings.weight")
-      if segment in files and not architecture.has_segments:
-        segments = read_tensor(files, segment)
-        if segments.shape[1:] != tensor.shape[1:] or not len(segments):
+      if first and _TOKEN_TYPES in stored:
+        # All tokens have the first one: part of each position here.
+        types = read_tensor(stored, _TOKEN_TYPES)
+        if types.shape[1:] != tensor.shape[1:] or not len(types):
           raise ValueError(
-            f"{directory}: {files[segment][1]} must have the shape [1 or more, "
-            f"{tensor.shape[1]}]. Received: {list(segments.shape)}. Download "
-            "the weights again."
+            f"{directory}: {stored[_TOKEN_TYPES][1]} must have the shape [1 or "
+            f"more, {tensor.shape[1]}]. Received: {list(types.shape)}. "
+            "Download the weights again."
           )
-        tensor = tensor + segments[0]
-    return tensor.T if _is_transposed(name, tensor.shape) else tensor
+        tensor = tensor + types[0]
+    return tensor.T if name in kernels else tensor
 
-  def stored_name(original):
-    return huggingface_name(original, architecture)
-
-  tensors = (shapes, read_original, stored_name)
-  vocabulary, lower_case = find_tokenizer(directory)
   return LoadedPreset(
-    load_encoder(config, *tensors, directory),
-    _read_head(files, directory),
-    vocabulary,
-    lower_case if architecture.tokens == WORD_PIECES else False,
+    load_encoder(config, files.weights, shapes, read, directory),
+    _read_head(stored, directory),
+    *find_tokenizer(directory),
     f"the Hugging Face directory {directory}",
   )
 
 
-def find_tensors(directory, architecture):
+def find_tensors(directory, prefix):
   """Where the weights of a local directory are stored, and their shapes.
+
+  Args:
+    directory: with safetensors.
+    prefix: what names of the encoder's weights begin with beside a head.
 
   Returns:
     A dict of (file, name in it), and one of shapes, both by the names of an
     encoder without a head in today's transformers.
   """
-  files, shapes = {}, {}
+  stored, shapes = {}, {}
   for path in _tensor_files(directory):
-    with open_safetensors(path) as file:
-      stored = {n: file.get_slice(n).get_shape() for n in file.keys()}  # noqa: SIM118
-    for stored_name, shape in stored.items():
-      name = _weight_name(stored_name, architecture)
-      if name in files:
+    for stored_name, shape in tensor_shapes(path).items():
+      name = _weight_name(stored_name, prefix)
+      if name in stored:
         raise ValueError(
-          f"{path}: {stored_name} is the same weight as {files[name][1]} in "
-          f"{files[name][0]}. Remove the one that was not trained."
+          f"{path}: {stored_name} is the same weight as {stored[name][1]} in "
+          f"{stored[name][0]}. Remove the one that was not trained."
         )
-      files[name], shapes[name] = (path, stored_name), shape
-  return files, shapes
+      stored[name], shapes[name] = (path, stored_name), shape
+  return stored, shapes
 
 
 def read_config(preset):
@@ -170,32 +169,47 @@ def read_config(preset):
   values = read_json_object(path)
   classes = values.get("architectures") or []
   classes = classes if isinstance(classes, list) else [classes]
-  families = {str(each): _family_of_class(str(each)) for each in classes}
+  owners = {str(each): _architecture_of_class(str(each)) for each in classes}
   if values.get("model_type") is None:  # as in some files of 2020
-    found = (each.name for each in families.values() if each)
-    values["model_type"] = next(found, None)
+    values["model_type"] = next(filter(None, owners.values()), None)
   config = huggingface_config(values, path)
-  architecture = ARCHITECTURES[config.architecture]
-  _check_config(values, architecture, path)
-  for name, family in families.items():
+  files = files_of(config.architecture)
+  _check_config(values, files, path)
+  for name, owner in owners.items():
     # RoBERTa, XLM-R and CamemBERT compute the same.
-    if not family or family.prefix != architecture.prefix:
+    if not owner or files_of(owner).prefix != files.prefix:
       raise ValueError(
-        f"{path}: architectures must be classes of {architecture.name}, such "
-        f"as {architecture.class_name}ForQuestionAnswering. Received: {name}. "
+        f"{path}: architectures must be classes of {config.architecture}, such "
+        f"as {files.class_name}ForQuestionAnswering. Received: {name}. "
         "Use the config.json of the model; if the class is an own one around "
         "such an encoder, remove the key."
       )
   return config
 
 
-def _family_of_class(name):
+def huggingface_config(values, path):
+  """Returns the `EncoderConfig` of the values in a Hugging Face config.json."""
+  name = values.get("model_type")
+  if str(name) not in ARCHITECTURES:  # A list cannot be looked up.
+    raise ValueError(
+      f"{path}: model_type must be one of {', '.join(ARCHITECTURES)}; other "
+      f"architectures compute something else. Received: {name!r}"
+    )
+  files = files_of(name)
+  config = parse_config(name, {**files.defaults, **values}, path, files.keys)
+  positions = config.max_sequence_length - files.first_position
+  return dataclasses.replace(config, max_sequence_length=positions)
+
+
+def _architecture_of_class(class_name):
   """The architecture of a class of transformers; None if it is none of ours."""
   return next(
     (
-      each
-      for each in ARCHITECTURES.values()
-      if re.match(f"{each.class_name}(For[A-Z]|Model|LMHead|PreTrained)", name)
+      name
+      for name, files in all_files().items()
+      if re.match(
+        f"{files.class_name}(For[A-Z]|Model|LMHead|PreTrained)", class_name
+      )
     ),
     None,
   )
@@ -221,26 +235,13 @@ def find_packaged_minilm():
   )
 
 
-def huggingface_name(original_name, architecture=ARCHITECTURES["bert"]):
-  """Hugging Face's name of a weight, from the original's."""
-  # encoder/layer_0/output/dense/kernel -> encoder.layer.0.output.dense.weight
-  name = original_name.replace("layer_", "layer.").replace("/", ".")
-  name = name.replace(".gamma", ".weight").replace(".beta", ".bias")
-  if name.endswith("_embeddings"):
-    name += ".weight"
-  for old, new in architecture.huggingface_names:
-    name = name.replace(old, new)
-  return name.replace(".kernel", ".weight")
-
-
 def save_huggingface(extractor, directory):
   """Writes a `SpanExtractor` for AutoModelForQuestionAnswering."""
   backbone, tokenizer = extractor.backbone, extractor.preprocessor.tokenizer
-  check = architecture_of(backbone).check_transformers
-  if check:
-    check(encoder_config(backbone))
-  class_name = architecture_of(backbone).class_name
-  class_name = f"{class_name}For{extractor.transformers_task}"
+  files = files_of(architecture_of(backbone).name)
+  if files.check_transformers:
+    files.check_transformers(encoder_config(backbone))
+  class_name = f"{files.class_name}For{extractor.transformers_task}"
   extractor.check_trained()
   weights = {w.name: value for w, value in merged_weights(extractor.head)}
   head = {
@@ -272,15 +273,22 @@ def write_model(directory, backbone, head, class_name):
 
 def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
   """Writes the vocabulary, as `load_vocabulary` has it, for transformers."""
-  values = {
-    "tokenizer_class": f"{architecture_of(backbone).class_name}Tokenizer",
-    "model_max_length": backbone.max_sequence_length,
-  }
+  own = files_of(architecture_of(backbone).name)
   kind = vocabulary_kind(vocabulary)
+  values = {"model_max_length": backbone.max_sequence_length}
   if kind == SENTENCE_PIECES:
+    own = files_of(vocabulary.family)
     family = PIECE_FAMILIES[vocabulary.family]
-    values |= family.special_tokens
-    write_bytes(os.path.join(directory, family.file_name), vocabulary.proto)
+    values |= {
+      "bos_token": family.cls,
+      "eos_token": family.sep,
+      "cls_token": family.cls,
+      "sep_token": family.sep,
+      "unk_token": family.unknown,
+      "pad_token": family.pad,
+      "mask_token": family.mask,
+    }
+    write_bytes(os.path.join(directory, own.piece_file), vocabulary.proto)
     write_json_atomically(
       os.path.join(directory, "tokenizer.json"),
       json_of_sentence_pieces(vocabulary),
@@ -291,8 +299,10 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
     merges = ["#version: 0.2", *vocabulary.merges]
     write_lines(os.path.join(directory, "merges.txt"), merges)
   else:
+    own = own if own.tokens[0] == WORD_PIECES else files_of("bert")
     values["do_lower_case"] = do_lower_case
     write_lines(os.path.join(directory, "vocab.txt"), vocabulary)
+  values["tokenizer_class"] = f"{own.class_name}Tokenizer"
   write_json_atomically(
     os.path.join(directory, "tokenizer_config.json"), values
   )
@@ -300,47 +310,31 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
 
 def encoder_tensors(backbone):
   """The weights of a backbone as Hugging Face's files have them."""
-  architecture = architecture_of(backbone)
-  tensors = {}
-  for original, tensor in original_tensors(backbone).items():
-    name = huggingface_name(original, architecture)
-    if name.endswith(_POSITIONS):
-      tensor = np.pad(tensor, ((architecture.first_position, 0), (0, 0)))
-    if _is_transposed(name, tensor.shape):
+  config = encoder_config(backbone)
+  files = files_of(config.architecture)
+  names, tensors = files.weights(config), {}
+  for path, tensor in flat_tensors(backbone).items():
+    if names[path] == _POSITIONS:
+      tensor = np.pad(tensor, ((files.first_position, 0), (0, 0)))
+    elif path.endswith("/kernel"):
       tensor = tensor.T.copy()
-    tensors[architecture.prefix + name] = tensor
-  if architecture.first_position:
-    # Part of the positions here.
-    name = "roberta.embeddings.token_type_embeddings.weight"
-    tensors[name] = np.zeros([1, backbone.hidden_dim], np.float32)
+    tensors[files.prefix + names[path]] = tensor
+  if files.first_position:  # Part of the positions here.
+    zeros = np.zeros([1, backbone.hidden_dim], np.float32)
+    tensors[files.prefix + _TOKEN_TYPES] = zeros
   return tensors
 
 
 def config_values(backbone):
   """The values of Hugging Face's config.json of a backbone."""
   config = encoder_config(backbone)
-  architecture = architecture_of(backbone)
-  values = {
-    key: getattr(config, name)
-    for name, key in architecture.huggingface_keys.items()
-  }
-  values["max_position_embeddings"] += architecture.first_position
+  files = files_of(config.architecture)
+  values = {key: getattr(config, name) for name, key in files.keys.items()}
+  values["max_position_embeddings"] += files.first_position
   values["initializer_range"] = 0.02  # Not kept; this is the usual value.
-  values["model_type"] = architecture.name
-  if not architecture.has_distances:
-    values["position_embedding_type"] = "absolute"
-  values["pad_token_id"] = 0
-  for key, accepted in architecture.huggingface_values.items():
-    values[key] = accepted[0]
-  if architecture.first_position:
-    values |= {"type_vocab_size": 1, "pad_token_id": 1}
-    family = PIECE_FAMILIES.get(architecture.name)
-    first = (
-      family.tokens(["<unk>", "<s>", "</s>"]) if family else ["<s>", "", "</s>"]
-    )
-    values["bos_token_id"] = first.index("<s>")
-    values["eos_token_id"] = first.index("</s>")
-  return values
+  values["model_type"] = config.architecture
+  required = {key: accepted[0] for key, accepted in files.values.items()}
+  return values | files.written | required
 
 
 def refuse_pickled(directory, files):
@@ -397,6 +391,8 @@ def find_tokenizer(preset):
     check_added_tokens(
       values["added_tokens.json"], kind, paths["added_tokens.json"]
     )
+  if kind != "WordPiece":
+    lower_case = False
   return vocabulary, lower_case
 
 
@@ -418,48 +414,17 @@ def _say_fallback(values, path, beside):
     )
 
 
-@contextlib.contextmanager
-def open_safetensors(path):
-  """Opens a safetensors file; a ValueError for all that can go wrong in it."""
-  try:
-    with safetensors.safe_open(path, framework="numpy") as file:
-      yield file
-  # safetensors raises many types for damaged files and unknown dtypes.
-  except Exception as error:
-    raise ValueError(
-      f"Cannot read {path} as safetensors: {error}. Download or save it again."
-    ) from error
-
-
-def read_tensors(path, names=None):
-  """The tensors of a safetensors file, or those of some names, as float32."""
-  with open_safetensors(path) as file:
-    names = list(file.keys() if names is None else names)
-    dtypes = {name: file.get_slice(name).get_dtype() for name in names}
-    others = [name for name in names if dtypes[name] not in _FLOATS]
-    if not others:
-      tensors = {name: np.asarray(file.get_tensor(name)) for name in names}
-      return {n: tensor.astype(np.float32) for n, tensor in tensors.items()}
-  raise ValueError(
-    f"{path}: {others[0]} has the type {dtypes[others[0]]}, which is none of "
-    f"{', '.join(_FLOATS)}. {_NOT_QUANTIZED}"
-  )
-
-
-def read_tensor(files, name):
+def read_tensor(stored, name):
   """The float32 array of a weight of `find_tensors`."""
-  path, stored = files[name]
-  return read_tensors(path, [stored])[stored]
+  path, stored_name = stored[name]
+  return read_tensors(path, [stored_name])[stored_name]
 
 
-def _check_config(values, architecture, path):
+def _check_config(values, files, path):
   """Refuses values of config.json with which the model computes otherwise."""
   accepted = dict(_CONFIG_VALUES)
-  for key, choices in architecture.huggingface_values.items():
+  for key, choices in files.values.items():
     accepted[key] = choices, _OTHER_MODEL
-  if architecture.first_position:
-    # Positions count from it, and its row is that of padding.
-    accepted["pad_token_id"] = (None, 1), _OTHER_MODEL
   for key, (choices, remedy) in accepted.items():
     if values.get(key) not in choices:
       shown = ", ".join("missing" if c is None else repr(c) for c in choices)
@@ -469,9 +434,9 @@ def _check_config(values, architecture, path):
       )
 
 
-def _weight_name(stored, architecture):
+def _weight_name(stored, prefix):
   """The name of a weight in an encoder, from that in a file."""
-  name = _WRAPPERS.sub("", stored).removeprefix(architecture.prefix)
+  name = _WRAPPERS.sub("", stored).removeprefix(prefix)
   # Old files call LayerNorm's weights gamma and beta, as the original does.
   name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name)
   return re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
@@ -500,11 +465,6 @@ def _tensor_files(directory):
         f"Received: {shard!r}. Download the index again."
       )
   return [os.path.join(directory, name) for name in sorted({*shards.values()})]
-
-
-def _is_transposed(name, shape):
-  """Whether a tensor is that of a torch.nn.Linear, [outputs, inputs]."""
-  return len(shape) == 2 and "_embeddings" not in name
 
 
 def _read_head(files, directory):

@@ -7,12 +7,13 @@ import keras_hub
 import tensorflow as tf
 
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
-from bert_span.modeling.encoder import build_encoder, read_bert_config
+from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.keras_internals import preset_file
 from bert_span.presets import huggingface, model_directory
 from bert_span.presets.encoder_weights import (
   LoadedPreset,
   load_tf1_checkpoint,
+  read_bert_config,
 )
 from bert_span.presets.span_config import EMBEDDED_NAMES, find_embedded_model
 from bert_span.storage.files import local_directory, read_json_object

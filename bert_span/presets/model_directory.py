@@ -4,7 +4,6 @@ KerasHub reads encoder and tokenizer from it without this package.
 """
 
 import io
-import math
 import os
 
 import h5py
@@ -12,25 +11,28 @@ import keras
 import numpy as np
 
 from bert_span.modeling import encoder
-from bert_span.modeling.architectures import (
-  ARCHITECTURES,
-  architecture_of,
-  same_tokens,
-)
+from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.keras_internals import (
   preset_file,
   weights_content,
   write_preset_config,
 )
 from bert_span.presets import span_config
-from bert_span.presets.encoder_weights import check_read_back, original_weights
-from bert_span.presets.huggingface import read_tensors
+from bert_span.presets.architectures.architecture_files import (
+  all_files,
+  files_of,
+)
+from bert_span.presets.encoder_weights import (
+  check_read_back,
+  initialize,
+  parse_config,
+  unfilled_encoder,
+)
 from bert_span.presets.selection import SELECTION_FILE
 from bert_span.storage.atomic_file import (
   write_bytes,
   write_json_atomically,
   write_lines,
-  write_tensors,
 )
 from bert_span.storage.files import (
   checked_object,
@@ -38,7 +40,13 @@ from bert_span.storage.files import (
   is_bare_name,
   read_json_object,
 )
-from bert_span.text.vocabulary import BYTE_PAIRS, SENTENCE_PIECES
+from bert_span.storage.tensor_files import read_tensors, write_tensors
+from bert_span.text.vocabulary import (
+  BYTE_PAIRS,
+  SENTENCE_PIECES,
+  WORD_PIECES,
+  vocabulary_kind,
+)
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
@@ -48,6 +56,11 @@ _PAIRS_FILE = "assets/tokenizer/vocabulary.json"  # of RoBERTa
 _MERGES_FILE = "assets/tokenizer/merges.txt"
 _PIECES_FILE = "assets/tokenizer/vocabulary.spm"  # a SentencePiece model
 _VOCABULARY_FILES = (VOCABULARY_FILE, _PAIRS_FILE, _PIECES_FILE)
+_KINDS = {
+  "vocabulary.txt": WORD_PIECES,
+  "vocabulary.json": BYTE_PAIRS,
+  "vocabulary.spm": SENTENCE_PIECES,
+}
 _TOKENIZER_FILES = (TOKENIZER_FILE, *_VOCABULARY_FILES, _MERGES_FILE)
 CHECKSUMS_FILE = "checksums.json"
 _EXTENSION = ".safetensors"
@@ -152,21 +165,24 @@ def save_tokenizer(
   """Writes tokenizer.json and the vocabulary, as `load_vocabulary` has it."""
   path = os.path.join(directory, VOCABULARY_FILE)
   os.makedirs(os.path.dirname(path), exist_ok=True)
+  kind, files = vocabulary_kind(vocabulary), files_of(architecture.name)
   # Given a vocabulary, KerasHub would refuse one without [MASK].
-  if architecture.tokens == SENTENCE_PIECES:
+  if kind == SENTENCE_PIECES:
     write_bytes(os.path.join(directory, _PIECES_FILE), vocabulary.proto)
-    if not architecture.tokenizer:
+    tokenizer_class = files_of(vocabulary.family).keras_tokenizer
+    if not tokenizer_class:
       return
-    tokenizer = architecture.tokenizer(None)
-  elif architecture.tokens == BYTE_PAIRS:
+    tokenizer = tokenizer_class(None)
+  elif kind == BYTE_PAIRS:
     tokens, merges = vocabulary
     ids = {token: i for i, token in enumerate(tokens)}
     write_json_atomically(os.path.join(directory, _PAIRS_FILE), ids)
     write_lines(os.path.join(directory, _MERGES_FILE), merges)
-    tokenizer = architecture.tokenizer(None, None)
+    tokenizer = files.keras_tokenizer(None, None)
   else:
     write_lines(path, vocabulary)
-    tokenizer = architecture.tokenizer(
+    files = files if files.tokens[0] == WORD_PIECES else files_of("bert")
+    tokenizer = files.keras_tokenizer(
       None, lowercase=do_lower_case, strip_accents=do_lower_case
     )
   settings = keras.saving.serialize_keras_object(tokenizer)
@@ -243,21 +259,22 @@ def load_backbone(directory):
     "layer_norm_epsilon": architecture.layer_norm_epsilon,
     **checked_object(values.get(_OWN_KEY, {}), f"{path}, {_OWN_KEY}"),
     **settings,
-    "architecture": architecture.name,
   }
-  config = encoder.parse_config(settings, path, architecture.sizes)
+  config = parse_config(
+    architecture.name, settings, path, architecture.arguments
+  )
   weights_path = os.path.join(directory, WEIGHTS_FILE)
   try:
     # Before memory is taken for them. Keras does not notice layers that only
     # the file has.
     found = _count_numbers(weights_path)
-    shapes = (shape for _, shape in original_weights(config).values())
-    expected = sum(map(math.prod, shapes))
+    backbone = unfilled_encoder(config)
+    expected = backbone.count_params()
     if found != expected:
       raise ValueError(
         f"it holds {found:,} floating-point numbers, the encoder {expected:,}"
       )
-    backbone = encoder.build_encoder(config)
+    initialize(backbone, lambda weight: np.zeros(weight.shape, np.float32))
     backbone.load_weights(weights_path)
   # h5py and Keras raise many types for damaged files.
   except Exception as error:
@@ -291,23 +308,29 @@ def find_tokenizer(preset, backbone):
   vocabulary = next(filter(None, paths), None)
   if vocabulary is None:
     return None, None
+  kind = _KINDS[os.path.basename(vocabulary)]
   path = preset_file(preset, TOKENIZER_FILE)
-  lower_case = _read_tokenizer(path, backbone) if path else None
+  lower_case = _read_tokenizer(path, kind, backbone) if path else None
   # Only WordPieces can be lower-cased.
-  is_word_pieces = vocabulary.endswith(VOCABULARY_FILE)
-  return vocabulary, lower_case if is_word_pieces else False
+  return vocabulary, lower_case if kind == WORD_PIECES else False
 
 
-def _read_tokenizer(path, backbone):
+def _read_tokenizer(path, kind, backbone):
   """Whether a tokenizer.json of KerasHub lower-cases, None if unknown."""
   values = read_json_object(path)
-  architecture = architecture_of(backbone)
+  own = files_of(architecture_of(backbone).name)
   name = values.get("registered_name")
-  kind = keras.saving.get_registered_object(str(name))
-  if kind not in [each.tokenizer for each in same_tokens(architecture)]:
+  accepted = [
+    files.keras_tokenizer
+    for files in all_files().values()
+    if files.tokens[0] == kind
+    and (kind != SENTENCE_PIECES or files.piece_family == own.piece_family)
+  ]
+  found = keras.saving.get_registered_object(str(name))
+  if not found or found not in accepted:
     raise ValueError(
-      f"{path}: registered_name must be the tokenizer of {architecture.name}. "
-      f"Received: {name}. Use the files of one model."
+      f"{path}: registered_name must be a tokenizer of {kind} for "
+      f"{own.class_name}. Received: {name}. Use the files of one model."
     )
   settings = checked_object(values.get("config"), f"{path}, config")
   lower_case = settings.get("lowercase")

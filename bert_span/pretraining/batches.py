@@ -15,6 +15,7 @@ import threading
 import numpy as np
 import tensorflow as tf
 
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.pretraining import masking
 from bert_span.pretraining.block_stream import (
   BlockPlace,
@@ -30,7 +31,7 @@ from bert_span.pretraining.text_sources import (
 )
 from bert_span.storage.record_files import is_record_file
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import load_vocabulary, vocabulary_sha256
+from bert_span.text.vocabulary import vocabulary_sha256
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,13 +12,14 @@ import os
 
 import tensorflow as tf
 
-from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.heads import assign_weights
 from bert_span.presets import huggingface, model_directory
+from bert_span.presets.architectures.architecture_files import files_of
 from bert_span.presets.encoder_weights import original_tensors
 from bert_span.storage import atomic_file
 from bert_span.storage.files import literal_checkpoint
 from bert_span.storage.log import log_line
+from bert_span.storage.tensor_files import read_tensors, write_tensors
 
 HEADS_FILE = "pretraining_heads.safetensors"
 # Names of the weights of a `PredictionTransform`.
@@ -29,8 +30,19 @@ _MLM_NAMES = [
 ]
 # The masked language model's weights as Hugging Face calls them.
 _HUGGINGFACE_NAMES = {
-  name: huggingface.huggingface_name(name).replace("output_bias", "bias")
-  for name in _MLM_NAMES
+  "cls/predictions/transform/dense/kernel": (
+    "cls.predictions.transform.dense.weight"
+  ),
+  "cls/predictions/transform/dense/bias": (
+    "cls.predictions.transform.dense.bias"
+  ),
+  "cls/predictions/transform/LayerNorm/gamma": (
+    "cls.predictions.transform.LayerNorm.weight"
+  ),
+  "cls/predictions/transform/LayerNorm/beta": (
+    "cls.predictions.transform.LayerNorm.bias"
+  ),
+  "cls/predictions/output_bias": "cls.predictions.bias",
 }
 _SBO_NAMES = [
   "cls/span_boundary/position_embeddings",
@@ -50,9 +62,7 @@ def write_model(directory, model, vocabulary, lower_case):
   """Writes a `PretrainingModel` into an empty directory, for --preset."""
   model_directory.save_backbone(model.backbone, directory)
   model_directory.save_tokenizer(directory, vocabulary, lower_case)
-  atomic_file.write_tensors(
-    os.path.join(directory, HEADS_FILE), head_tensors(model)
-  )
+  write_tensors(os.path.join(directory, HEADS_FILE), head_tensors(model))
   model_directory.write_checksums(directory)
 
 
@@ -121,11 +131,11 @@ def read_heads(directory):
   """Returns the `head_tensors` of a local model of ours or Hugging Face's."""
   path = os.path.join(directory, HEADS_FILE)
   if os.path.isfile(path):
-    return huggingface.read_tensors(path)
+    return read_tensors(path)
   names = huggingface.WEIGHTS_FILE, huggingface.INDEX_FILE
   if not any(os.path.isfile(os.path.join(directory, name)) for name in names):
     return {}
-  files, _ = huggingface.find_tensors(directory, ARCHITECTURES["bert"])
+  files, _ = huggingface.find_tensors(directory, files_of("bert").prefix)
   return {
     name: _linear(name, huggingface.read_tensor(files, theirs))
     for name, theirs in _HUGGINGFACE_NAMES.items()

@@ -10,8 +10,6 @@ import shutil
 import tempfile
 import uuid
 
-from safetensors import numpy as safetensors_numpy
-
 from bert_span.storage.files import (
   copy_tree,
   gfile,
@@ -49,13 +47,6 @@ def write_bytes(path, content):
   """Writes a file of bytes."""
   with open_atomically(path, binary=True) as file:
     file.write(content)
-
-
-def write_tensors(path, tensors, metadata=None):
-  """Writes a safetensors file of a dict of NumPy arrays."""
-  # Only their owner can read files of safetensors.numpy.save_file.
-  with open_atomically(path, binary=True) as file:
-    file.write(safetensors_numpy.save(tensors, metadata))
 
 
 def write_files(directory, contents, outdated=()):

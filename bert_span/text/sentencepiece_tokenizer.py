@@ -158,7 +158,7 @@ class SentencePieceTokenizer(Tokenizer):
 
 
 def _normalized(characters, steps):
-  """What characters become by `UNIGRAM_STEPS`, before a blank is put first.
+  """What `NORMALIZERS` make of characters, before a blank is put first.
 
   Args:
     characters: int32 ragged [batch, characters], code points.

@@ -1,24 +1,11 @@
-"""Vocabularies: WordPieces, one a line, byte pairs, or SentencePieces."""
+"""Vocabularies: WordPieces, byte pairs, or SentencePieces."""
 
 import collections
 import hashlib
-import os
 import re
 from typing import NamedTuple
 
-from bert_span.options.messages import shortened
-from bert_span.storage.files import (
-  gfile,
-  read_bytes,
-  read_json_object,
-  read_text,
-)
-from bert_span.text.sentencepiece_model import (
-  SentencePieces,
-  sentence_pieces,
-  sentence_pieces_of_json,
-)
-from bert_span.text.tokenizer_keys import check_json
+from bert_span.text.sentencepiece_model import SentencePieces
 
 UNKNOWN_TOKEN = "[UNK]"
 CLS_TOKEN = "[CLS]"
@@ -27,14 +14,7 @@ SEP_TOKEN = "[SEP]"
 WORD_PIECES = "WordPieces"
 BYTE_PAIRS = "byte pairs"
 SENTENCE_PIECES = "SentencePieces"
-
-
 _MAX_TOKEN_BYTES = 256  # of a WordPiece without ##
-# A token that is read from a line as it was written.
-_LINE = re.compile(r"(?!\s)[^\n\ud800-\udfff]+(?<!\s)")
-# Names of SentencePiece models in directories of Hugging Face and KerasHub.
-PIECE_FILES = "sentencepiece.bpe.model", "spm.model", "spiece.model"
-_PIECE_ENDINGS = ".model", ".spm"
 
 
 class BytePairs(NamedTuple):
@@ -42,103 +22,6 @@ class BytePairs(NamedTuple):
 
   tokens: list[str]
   merges: list[str]
-
-
-def load_vocabulary(path, architecture="bert"):
-  """Returns the list of tokens in a vocab.txt, local or remote.
-
-  White space around a token is dropped, as in run_squad. The path may also be
-  the tokenizer.json of a Hugging Face directory, or a vocab.json with a
-  merges.txt beside it: `BytePairs` if the model is RoBERTa's. A SentencePiece
-  model, or a tokenizer.json with one, gives the `SentencePieces` of an
-  architecture, "xlm-roberta" for instance. ValueError if the file is missing,
-  not UTF-8, or no vocabulary.
-  """
-  folder, name = os.path.split(path)
-  merges = os.path.join(folder, "merges.txt")
-  has_merges = name in ("vocab.json", "vocabulary.json")
-  for file in (path, merges) if has_merges else (path,):
-    if not gfile().exists(file):
-      raise ValueError(
-        f"The vocabulary file {file} does not exist. Use the one that belongs "
-        "to the weights, a vocab.txt as --vocab_file."
-      )
-  if has_merges:
-    lines = [line.rstrip("\r") for line in read_text(merges).split("\n")]
-    merges = [line for line in lines if line and line[:9] != "#version:"]
-    return _byte_pairs(read_json_object(path), merges, path)
-  if path.endswith(_PIECE_ENDINGS):
-    return sentence_pieces(read_bytes(path), architecture, path)
-  if path.endswith(".json"):
-    values = read_json_object(path)
-    kind, _ = check_json(values, path)
-    if kind == "BPE":
-      return _byte_pairs_of_json(values, path)
-    if kind == "Unigram":
-      return sentence_pieces_of_json(values, architecture, path)
-    ids = _with_gaps_filled(values["model"].get("vocab"))
-    tokens = _by_id(ids, path)
-    # No text has a token that a line of vocab.txt cannot hold.
-    tokens = [
-      token if _LINE.fullmatch(token) else f"[blank {i}]"
-      for i, token in enumerate(tokens)
-    ]
-  else:
-    lines = read_text(path).rstrip("\n").split("\n")
-    tokens = _with_distinct_blanks([line.strip() for line in lines])
-  check_vocabulary(tokens, path)
-  return tokens
-
-
-def _with_distinct_blanks(tokens):
-  """Names blank tokens but the last, the one that the original keeps.
-
-  No text has any of them. Their rows must keep their ids.
-  """
-  blanks = [i for i, token in enumerate(tokens) if not token][:-1]
-  for i in blanks:
-    tokens[i] = f"[blank {i}]"
-  return tokens
-
-
-def _byte_pairs_of_json(values, path):
-  """The `BytePairs` of the tokenizers library's tokenizer.json."""
-  model = values["model"]
-  try:
-    added = values.get("added_tokens") or ()
-    ids = {each["content"]: each["id"] for each in added} | model["vocab"]
-    # Newer files have pairs, older ones strings.
-    merges = [
-      merge if isinstance(merge, str) else " ".join(merge)
-      for merge in model["merges"]
-    ]
-  except (KeyError, TypeError) as error:
-    raise ValueError(
-      f"{path}: added_tokens, vocab or merges are not those of a BPE model "
-      f"({error!r}). Use the file that belongs to the model."
-    ) from error
-  return _byte_pairs(ids, merges, path)
-
-
-def _with_gaps_filled(ids):
-  """A dict from token to id, with a name for each of the few ids without one.
-
-  transformers gives a token that vocab.txt has twice, such as a blank line,
-  the last of its ids.
-  """
-  if not isinstance(ids, dict) or not all(type(i) is int for i in ids.values()):
-    return ids  # refused
-  top = min(max(ids.values(), default=0), 2 * len(ids))
-  missing = {*range(top)} - {*ids.values()}
-  if 10 * len(missing) > len(ids):
-    return ids
-  return ids | {f"[blank {number}]": number for number in missing}
-
-
-def _byte_pairs(ids, merges, path):
-  """`BytePairs` of a dict from token to id and of merges, both checked."""
-  check_merges(merges, path)
-  return BytePairs(_by_id(ids, path), merges)
 
 
 def check_merges(merges, path):
@@ -149,20 +32,6 @@ def check_merges(merges, path):
         f"{path}: a merge must be two tokens with a space between them. "
         f"Received: {merge!r:.80}. Use the merges that belong to the model."
       )
-
-
-def _by_id(ids, path):
-  """The tokens of a dict from token to id, in the order of the ids."""
-  if (
-    not isinstance(ids, dict)
-    or not all(isinstance(token, str) for token in ids)
-    or sorted(ids.values(), key=str) != sorted(range(len(ids)), key=str)
-  ):
-    raise ValueError(
-      f"{path}: its vocabulary must be an object of tokens with the ids 0, 1, "
-      f".. Received: {shortened(ids)}. Use the file that belongs to the model."
-    )
-  return sorted(ids, key=ids.get)
 
 
 def check_vocabulary(tokens, source="the vocabulary"):

@@ -22,8 +22,8 @@ from safetensors import numpy as safetensors_numpy
 
 from bert_span.answers.window_logits import NO_LOGIT
 from bert_span.presets.encoder_source import arrays_sha256
-from bert_span.storage.atomic_file import write_tensors
 from bert_span.storage.files import make_folder, read_bytes
+from bert_span.storage.tensor_files import write_tensors
 
 SOFT_LABELS_FILE = "soft_labels.safetensors"
 _KEY = "key"

@@ -10,11 +10,11 @@ import numpy as np
 
 import bert_span
 from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.storage.files import parse_json, read_json_object
 from bert_span.text.options import WindowOptions
-from bert_span.text.vocabulary import load_vocabulary
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(bert_span.__file__)

@@ -12,7 +12,7 @@ from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.data.labelled_windows import label_windows
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.modeling.encoder import build_encoder, read_bert_config
+from bert_span.modeling.encoder import build_encoder
 from bert_span.modeling.heads import SpanHead, assign_head
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.modeling.losses import SpanLoss
@@ -253,7 +253,9 @@ def _compare_answers(goldens, plan, model):
 
 def _tiny_model(goldens):
   """The `SpanExtractor` of the original's tiny checkpoint, without dropout."""
-  config = read_bert_config(goldens.path("tiny_ckpt/bert_config.json"))
+  config = encoder_weights.read_bert_config(
+    goldens.path("tiny_ckpt/bert_config.json")
+  )
   config = dataclasses.replace(config, dropout=0.0, attention_dropout=0.0)
   prefix = os.path.join(goldens.folder, "tiny_ckpt/bert_model.ckpt")
   if os.path.exists(f"{prefix}.index"):

@@ -11,10 +11,11 @@ from safetensors.numpy import save_file
 from tiny_encoder import tiny_encoder
 from tokenizer_json import tokenizer_json
 
-from bert_span.modeling.encoder import build_encoder, huggingface_config
+from bert_span.modeling.encoder import build_encoder
 from bert_span.presets.huggingface import (
   config_values,
   encoder_tensors,
+  huggingface_config,
   load_huggingface,
 )
 

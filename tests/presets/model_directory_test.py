@@ -22,8 +22,8 @@ from bert_span.modeling import encoder
 from bert_span.modeling.heads import BioHead, SpanHead
 from bert_span.presets import model_directory
 from bert_span.presets.load_pretrained import load_pretrained
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import load_vocabulary
 
 _VOCABULARY = "[PAD] [UNK] [CLS] [SEP] [MASK] caf ##e ##é Caf paris Paris , 日"
 _VOCABULARY = _VOCABULARY.split()

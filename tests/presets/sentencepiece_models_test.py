@@ -19,14 +19,13 @@ from tokenizer_json import tokenizer_json
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.modeling.architectures import ARCHITECTURES
+from bert_span.presets.architectures.architecture_files import files_of
 from bert_span.presets.huggingface import find_tokenizer, save_huggingface
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.sentencepiece_model import (
-  PIECE_FAMILIES,
   ModelProto,
   sentence_pieces,
 )
-from bert_span.text.vocabulary import load_vocabulary
 from bert_span.tflite.export import tflite_content
 from bert_span.tflite.file import read_files, read_span_config
 from bert_span.tflite.options import TFLiteOptions
@@ -47,7 +46,7 @@ def test_the_vocabulary_of_a_hugging_face_directory_is_found(tmp_path, family):
   for name in ("cls", "sep", "pad"):
     token = tokenizer.vocabulary[getattr(tokenizer, f"{name}_id")]
     assert config[f"{name}_token"] == token
-  file = directory / PIECE_FAMILIES[family].file_name
+  file = directory / files_of(family).piece_file
   text = "Café ½ 日本, the mill."
   expected = tokenizer([text]).ids.to_list()
   assert file.read_bytes() == vocabulary.proto
@@ -160,7 +159,7 @@ def test_a_preset_of_keras_hub_is_read(tmp_path, family):
   made = extractor_of(family, vocabulary=vocabulary)
   directory = str(tmp_path / "preset")
   made.backbone.save_to_preset(directory)
-  tokenizer_class = ARCHITECTURES[family].tokenizer
+  tokenizer_class = files_of(family).keras_tokenizer
   tokenizer = tokenizer_class(vocabulary.proto)
   tokenizer.save_to_preset(directory)
   options = made.window_options

@@ -14,11 +14,11 @@ from bert_span import BioDecoderOptions, BioPreprocessor, SpanExtractor
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.serving.signatures import ServedModel, byte_offsets
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions
-from bert_span.text.vocabulary import load_vocabulary
 
 _PLACES = ("char_start", "char_end", "byte_start", "byte_end")
 pytestmark = pytest.mark.large

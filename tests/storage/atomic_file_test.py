@@ -17,11 +17,11 @@ from bert_span.storage.atomic_file import (
   unfinished_directory,
   write_files,
   write_lines,
-  write_tensors,
   write_text_atomically,
 )
 from bert_span.storage.files import read_bytes, tree_files
 from bert_span.storage.record_files import open_records
+from bert_span.storage.tensor_files import write_tensors
 
 
 @pytest.fixture

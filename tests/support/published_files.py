@@ -26,9 +26,9 @@ from safetensors.numpy import save_file
 from tiny_encoder import tiny_encoder
 from tokenizer_json import tokenizer_json
 
-from bert_span.modeling.architectures import ARCHITECTURES
-from bert_span.modeling.encoder import build_encoder, huggingface_config
-from bert_span.presets.huggingface import encoder_tensors
+from bert_span.modeling.encoder import build_encoder
+from bert_span.presets.architectures.architecture_files import files_of
+from bert_span.presets.huggingface import encoder_tensors, huggingface_config
 from bert_span.text.sentencepiece_model import ModelProto
 
 _WORDS = (
@@ -828,7 +828,7 @@ def write_keras_nlp(folder, name, is_old):
   random_numbers = np.random.default_rng(3)
   for weight in backbone.weights:
     weight.assign(random_numbers.normal(scale=0.3, size=weight.shape))
-  tokenizer = ARCHITECTURES[family].tokenizer(**vocabulary)
+  tokenizer = files_of(family).keras_tokenizer(**vocabulary)
   for part in (backbone, tokenizer):
     part.save_to_preset(folder)
   for path in folder.glob("*.json"):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bert_span.modeling.architectures import ARCHITECTURES
-from bert_span.modeling.encoder import EncoderConfig, build_encoder
+from bert_span.modeling.encoder import build_encoder
 
 IDS = np.array([[1, 2, 3, 4, 0, 0], [5, 6, 7, 8, 9, 10]], "int32")
 INPUTS = {
@@ -31,9 +31,9 @@ def tiny_config(**changes):
   sizes |= {"hidden_dim": 8, "intermediate_dim": 16, "num_segments": 2}
   sizes |= {"max_sequence_length": 6}
   architecture = changes.get("architecture", "bert")
-  if "position_buckets" in ARCHITECTURES[architecture].sizes:
+  if architecture == "deberta-v2":
     sizes["position_buckets"] = 4
-  return EncoderConfig(**{**sizes, **changes})
+  return ARCHITECTURES[architecture].config(**{**sizes, **changes})
 
 
 def tiny_encoder(dtype=None, **changes):

@@ -7,9 +7,9 @@ import pytest
 import tensorflow as tf
 import tokenizers
 
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.squad.reader import read_squad
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
-from bert_span.text.vocabulary import load_vocabulary
 
 # Every byte, then the results of these merges, then tokens of no merge.
 _BYTES = tokenizers.pre_tokenizers.ByteLevel.alphabet()

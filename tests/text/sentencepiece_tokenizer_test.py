@@ -14,19 +14,19 @@ import tokenizers
 from hypothesis import strategies as st
 from tokenizer_json import tokenizer_json
 
+from bert_span.presets.tokenizer_json import json_of_sentence_pieces
+from bert_span.presets.tokenizer_keys import UNIGRAM_STEPS
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.squad.reader import read_squad
 from bert_span.text.sentencepiece_model import (
   BYTE,
   CONTROL,
   UNKNOWN,
   ModelProto,
-  json_of_sentence_pieces,
   parse_model,
   sentence_pieces,
 )
 from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
-from bert_span.text.tokenizer_keys import UNIGRAM_STEPS
-from bert_span.text.vocabulary import load_vocabulary
 
 _DEBERTA_PIECES = {
   "pad_id": 0,

@@ -61,6 +61,7 @@ CONFIG_VALUES = {
 # How the names of the classes begin, by config.json's model_type. Only that of
 # DeBERTa reads do_lower_case.
 _UNIGRAM_CLASSES = {
+  "roberta": "XLMRoberta",  # whose ids are the only ones that it can have
   "xlm-roberta": "XLMRoberta",
   "camembert": "Camembert",
   "deberta-v2": "DebertaV2",

@@ -5,13 +5,9 @@ import json
 import pytest
 from tokenizer_json import tokenizer_json
 
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import (
-  BytePairs,
-  is_cased,
-  load_vocabulary,
-  vocabulary_sha256,
-)
+from bert_span.text.vocabulary import BytePairs, is_cased, vocabulary_sha256
 
 
 def test_the_line_number_is_the_id(tmp_path):

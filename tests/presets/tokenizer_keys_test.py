@@ -6,7 +6,7 @@ import pytest
 import tokenizers
 from tokenizer_json import tokenizer_json
 
-from bert_span.text.tokenizer_keys import (
+from bert_span.presets.tokenizer_keys import (
   CONFIG_VALUES,
   JSON_VALUES,
   check_added_tokens,

@@ -12,9 +12,9 @@ from tokenizer_json import tokenizer_json
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.presets.huggingface import find_tokenizer
 from bert_span.presets.span_config import find_embedded_model
+from bert_span.presets.tokenizer_keys import CONFIG_VALUES, JSON_VALUES
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.options import WindowOptions
-from bert_span.text.tokenizer_keys import CONFIG_VALUES, JSON_VALUES
-from bert_span.text.vocabulary import load_vocabulary
 
 pytestmark = pytest.mark.large
 _PAIRS = [

@@ -1,0 +1,131 @@
+"""The sizes of an encoder, by KerasHub's names."""
+
+import dataclasses
+import functools
+
+import keras
+
+from bert_span.options.fields import REQUIRED, CheckedOptions, option
+
+
+def _gelu_tanh(x):
+  return keras.activations.gelu(x, approximate=True)
+
+
+# By Hugging Face's names.
+ACTIVATIONS = {
+  "gelu": keras.activations.gelu,
+  "gelu_pytorch_tanh": _gelu_tanh,
+  "gelu_new": _gelu_tanh,
+  "relu": keras.activations.relu,
+  "relu6": keras.activations.relu6,
+}
+MAX_LAYERS = 1000
+_size = functools.partial(option, minimum=1, maximum=2**24)
+_dropout = functools.partial(option, minimum=0.0, below=1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class EncoderConfig(CheckedOptions):
+  """An encoder by KerasHub's names; the defaults are those of BertConfig."""
+
+  vocabulary_size: int = _size(REQUIRED, "Tokens in the vocabulary.")
+  num_layers: int = _size(12, "Transformer layers.", maximum=MAX_LAYERS)
+  num_heads: int = _size(12, "Attention heads in a layer.")
+  hidden_dim: int = _size(768, "Width of a token's vector.")
+  intermediate_dim: int = _size(3072, "Width inside the feed-forward part.")
+  dropout: float = _dropout(
+    0.1, "Rate after embeddings, attention, feed-forward."
+  )
+  attention_dropout: float = _dropout(0.1, "Rate on attention probabilities.")
+  max_sequence_length: int = _size(512, "Rows of the position table.")
+  # The released files all say 2.
+  num_segments: int = _size(
+    16, "Rows of the segment table, for question and passage.", minimum=2
+  )
+  initializer_range: float = option(
+    0.02, "Standard deviation of random weights.", above=0.0
+  )
+  activation: str = option(
+    "gelu_new",
+    "Activation of the feed-forward part; gelu_new is GELU's tanh form.",
+    choices=tuple(ACTIVATIONS),
+  )
+  layer_norm_epsilon: float = option(
+    1e-12, "Added to the variance by LayerNorm.", above=0.0
+  )
+  architecture: str = option("bert", "Name in `ARCHITECTURES`.")
+  embedding_dim: int | None = _size(
+    None, "Width of token embeddings (ELECTRA, MobileBERT), if not hidden_dim."
+  )
+
+  def __post_init__(self):
+    super().__post_init__()
+    width = self.inner_dim
+    if width % self.num_heads:
+      name = "hidden" if width == self.hidden_dim else "bottleneck"
+      raise ValueError(
+        f"the {name} size must be a multiple of the number of attention heads. "
+        f"Received: {width} and {self.num_heads}"
+      )
+
+  @property
+  def inner_dim(self):
+    """Width of attention and feed-forward networks."""
+    return self.hidden_dim
+
+
+@dataclasses.dataclass(frozen=True)
+class MobileBertConfig(EncoderConfig):
+  """A MobileBERT, with the defaults of its original: `MobileBertBackbone`."""
+
+  architecture: str = option("mobilebert", "Name in `ARCHITECTURES`.")
+  trigram_input: bool = option(False, "Embed a token with its neighbours.")
+  use_bottleneck: bool = option(False, "Compute layers at a smaller width.")
+  intra_bottleneck_size: int | None = _size(
+    None, "Width inside a layer with bottlenecks, if not hidden_dim."
+  )
+  use_bottleneck_attention: bool = option(
+    False, "Compute attention from the bottleneck of the feed-forward part."
+  )
+  key_query_shared_bottleneck: bool = option(
+    False, "Compute queries and keys from a bottleneck of their own."
+  )
+  num_feedforward_networks: int = _size(
+    1, "Feed-forward networks in a layer.", maximum=1000
+  )
+  normalization_type: str = option(
+    "layer_norm",
+    "Normalization; no_norm scales and shifts only.",
+    choices=("layer_norm", "no_norm"),
+  )
+  outer_norm_epsilon: float | None = option(
+    None,
+    "LayerNorm's epsilon after the embeddings and a layer's last feed-forward "
+    "network, if not layer_norm_epsilon.",
+    above=0.0,
+  )
+
+  @property
+  def inner_dim(self):
+    narrow = self.intra_bottleneck_size if self.use_bottleneck else None
+    return narrow or self.hidden_dim
+
+
+@dataclasses.dataclass(frozen=True)
+class DebertaConfig(EncoderConfig):
+  """A DeBERTa-v3, whose attention scores distances: `RelativeScores`."""
+
+  architecture: str = option("deberta-v2", "Name in `ARCHITECTURES`.")
+  position_buckets: int | None = _size(
+    None, "Half the rows of the table of relative positions.", minimum=2
+  )
+
+  def __post_init__(self):
+    super().__post_init__()
+    positions, buckets = self.max_sequence_length, self.position_buckets
+    if buckets is None or not buckets // 2 < positions - 1:
+      raise ValueError(
+        "position_buckets must be given, at least 2 and less than twice the "
+        f"{positions} positions. Received: {buckets}"
+      )

@@ -1,0 +1,1 @@
+"""Encoders in others' files: one explicit map of weights an architecture."""

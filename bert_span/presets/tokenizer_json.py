@@ -1,0 +1,187 @@
+"""SentencePieces as tokenizer.json of the tokenizers library, and back."""
+
+import base64
+
+from bert_span.presets.tokenizer_keys import (
+  UNIGRAM_STEPS,
+  check_json,
+  flat_values,
+)
+from bert_span.text.sentencepiece_model import (
+  BLANK,
+  BYTE,
+  BYTE_TOKENS,
+  CONTROL,
+  NORMAL,
+  PIECE_FAMILIES,
+  UNKNOWN,
+  ModelProto,
+  PieceFamily,
+  parse_model,
+  sentence_pieces,
+  steps_of,
+)
+
+
+def sentence_pieces_of_json(values, family, source):
+  """The `SentencePieces` of a tokenizer.json with a Unigram model.
+
+  It has the tokens by id with their scores, and the map of characters.
+  """
+  of_family = PIECE_FAMILIES.get(family, PieceFamily((), ()))
+  first, special = (
+    of_family.first,
+    (of_family.cls, of_family.sep, of_family.pad),
+  )
+  model = ModelProto()
+  try:
+    vocab = [(token, float(score)) for token, score in values["model"]["vocab"]]
+    begin = tuple(token for token, _ in vocab[: len(first)])
+    if begin != first:
+      raise ValueError(f"it begins with {begin}, not {first}")
+    vocab = vocab[len(first) :]
+    if vocab and vocab[-1][0] == of_family.mask:
+      del vocab[-1]
+    of_bytes = _of_bytes(values["model"], dict(vocab))
+    model.trainer_spec.byte_fallback = bool(of_bytes)
+    for token, score in [*((t, 0.0) for t in of_family.replaced), *vocab]:
+      kind = CONTROL if token in special else NORMAL
+      kind = UNKNOWN if token == of_family.unknown else kind
+      kind = BYTE if token in of_bytes else kind
+      if kind == UNKNOWN:
+        model.trainer_spec.unk_id = len(model.pieces)
+      model.pieces.add(piece=token, score=score, type=kind)
+    flat = flat_values(values)
+    name = flat["normalizer.type"]
+    if name in UNIGRAM_STEPS:
+      model.normalizer_spec.name, charsmap = name, b""
+    else:
+      charsmap = flat["normalizer.precompiled_charsmap"]
+      charsmap = base64.b64decode(charsmap, validate=True)
+  except (ValueError, KeyError, TypeError) as error:
+    raise ValueError(
+      f"{source}: vocab or precompiled_charsmap are not those of a Unigram "
+      f"model of {family} ({error}). Use the file that belongs to the model."
+    ) from error
+  model.normalizer_spec.precompiled_charsmap = charsmap
+  return sentence_pieces(model.SerializeToString(), family, source)
+
+
+def _of_bytes(model, vocab):
+  """The tokens of bytes that a Unigram model of tokenizer.json falls back to.
+
+  Without them, characters that it does not have are unknown.
+  """
+  found = {*BYTE_TOKENS} & vocab.keys() if model.get("byte_fallback") else set()
+  if found and len(found) < len(BYTE_TOKENS):
+    missing = next(token for token in BYTE_TOKENS if token not in vocab)
+    raise ValueError(f"byte_fallback is true, but {missing} is no token")
+  return found
+
+
+def json_of_sentence_pieces(vocabulary):
+  """The values of a tokenizer.json of `SentencePieces`.
+
+  transformers reads it rather than the model's file.
+
+  Raises:
+    ValueError: its tokens cannot be those of the model.
+  """
+  family = PIECE_FAMILIES[vocabulary.family]
+  model, tokens = parse_model(vocabulary.proto), vocabulary.tokens
+  charsmap = model.normalizer_spec.precompiled_charsmap
+  normalizers = UNIGRAM_STEPS[steps_of(model) or "Replace Replace"]
+  if charsmap:
+    charsmap = base64.b64encode(charsmap).decode()
+    step = {"type": "Precompiled", "precompiled_charsmap": charsmap}
+    normalizers = [step, *normalizers]
+  pieces = model.pieces[len(family.replaced) :]
+  scores = [0.0] * len(family.first) + [each.score for each in pieces]
+  scores += [0.0] * (len(tokens) - len(scores))  # the mask
+  special = [family.cls, family.sep, family.pad, family.unknown, family.mask]
+  ids = {token: tokens.index(token) for token in special}
+  # As `PieceFamily.num_separators`: segments, or a second separator.
+  segment = 2 - family.num_separators
+
+  def item(token, type_id=0):
+    kind = "Sequence" if token in "AB" else "SpecialToken"
+    return {kind: {"id": token, "type_id": type_id}}
+
+  single = [item(family.cls), item("A"), item(family.sep)]
+  second = [item("B", segment), item(family.sep, segment)]
+  flags = dict.fromkeys(
+    ("single_word", "lstrip", "rstrip", "normalized"), False
+  )
+  blanks = {
+    "type": "Metaspace",
+    "replacement": BLANK,
+    "prepend_scheme": "always",
+  }
+  values = {
+    "version": "1.0",
+    "truncation": None,
+    "padding": None,
+    "added_tokens": [
+      {"id": ids[token], "content": token, **flags, "special": True}
+      for token in sorted(special, key=ids.get)
+    ],
+    "normalizer": {"type": "Sequence", "normalizers": normalizers},
+    "pre_tokenizer": blanks,
+    "post_processor": {
+      "type": "TemplateProcessing",
+      "single": single,
+      "pair": [*single, *[item(family.sep)] * (1 - segment), *second],
+      "special_tokens": {
+        token: {"id": token, "ids": [ids[token]], "tokens": [token]}
+        for token in (family.cls, family.sep)
+      },
+    },
+    "decoder": blanks,
+    "model": {
+      "type": "Unigram",
+      "unk_id": ids[family.unknown],
+      "vocab": list(zip(tokens, scores, strict=True)),
+      "byte_fallback": model.trainer_spec.byte_fallback,
+    },
+  }
+  _check_same_tokens(values, vocabulary)
+  return values
+
+
+def _check_same_tokens(values, vocabulary):
+  """Raises ValueError if a tokenizer.json has lost what gives its tokens."""
+  source = "The tokenizer.json of these SentencePieces"
+  check_json(values, source)
+  family = PIECE_FAMILIES[vocabulary.family]
+  read = sentence_pieces_of_json(values, vocabulary.family, source)
+  found, kept = (
+    _what_gives_tokens(parse_model(each.proto), family)
+    for each in (vocabulary, read)
+  )
+  lost = [name for name, value in found.items() if kept[name] != value]
+  if any(BLANK in each.lstrip(BLANK) for each in vocabulary.tokens):
+    lost.append("pieces of several words")
+  if lost:
+    raise ValueError(
+      f"A tokenizer.json cannot have {', '.join(lost)} of these SentencePieces "
+      "as they are, so transformers would find other tokens. Use the model "
+      "here, or train one with a Unigram model of SentencePiece's defaults."
+    )
+
+
+def _what_gives_tokens(model, family):
+  """The values of a `ModelProto` on which its tokens depend, by name."""
+  spec, trainer = model.normalizer_spec, model.trainer_spec
+  pieces = [
+    (each.piece, each.type, each.score if each.type == NORMAL else 0.0)
+    for each in model.pieces
+  ]
+  if pieces[-1][0] == family.mask:
+    del pieces[-1]
+  return {
+    "the model_type": trainer.model_type,
+    "byte_fallback": trainer.byte_fallback,
+    "add_dummy_prefix": spec.add_dummy_prefix,
+    "remove_extra_whitespaces": spec.remove_extra_whitespaces,
+    "the pieces": pieces,
+  }
