@@ -6,6 +6,7 @@ import itertools
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -22,9 +23,11 @@ from published_files import (
 )
 
 from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import encode
 from bert_span.presets.encoder_source import EncoderSource
+from bert_span.presets.huggingface import save_huggingface
 from bert_span.text.options import WindowOptions
 
 pytestmark = pytest.mark.large
@@ -138,14 +141,44 @@ def test_a_checkpoint_with_other_tokens_is_refused_by_name(written, name):
     _load(directory)
 
 
-def test_the_remedy_for_an_encoder_with_xlm_rs_tokens_loads_it(written):
-  directory, ids_of_text = written("nguyenvulebinh/vi-mrc-base (and -large)")
-  path = directory / "config.json"
+@pytest.mark.parametrize(
+  "name", ["klue/roberta-base", "nguyenvulebinh/vi-mrc-base (and -large)"]
+)
+def test_a_roberta_with_another_tokenizer_is_written_and_read_again(
+  written, tmp_path, name
+):
+  directory, ids_of_text = written(name)
+  preset, tokenizer = _load(directory)
+  extractor = SpanExtractor.from_preset(directory)
+  extractor.head_is_trained = True  # KLUE's has a new one.
+  extractor.save_to_preset(tmp_path / "ours")
+  save_huggingface(extractor, tmp_path / "theirs")
+  inputs = _inputs()
+  expected = encode(preset.backbone, inputs)
+  for folder in ("ours", "theirs"):
+    preset, tokenizer = _load(tmp_path / folder)
+    np.testing.assert_array_equal(encode(preset.backbone, inputs), expected)
+    assert tokenizer(TEXTS).ids.to_list() == list(map(ids_of_text, TEXTS))
+    assert tokenizer.do_lower_case is False
+  # A window is that of the tokenizer.
+  preprocessor = extractor.preprocessor
+  ids = preprocessor({"question": ["The"], "context": ["mill"]})["token_ids"]
+  separators = [tokenizer.sep_id] * tokenizer.num_separators
+  question, context = map(ids_of_text, ("The", "mill"))
+  expected = [tokenizer.cls_id, *question, *separators, *context]
+  assert np.asarray(ids)[0].tolist() == [*expected, tokenizer.sep_id]
+
+
+def test_a_roberta_without_padding_at_its_place_is_refused(written, tmp_path):
+  directory, _ = written("klue/roberta-base")
+  directory = shutil.copytree(directory, tmp_path / "model")
+  path = directory / "tokenizer.json"
   values = json.loads(path.read_text())
-  path.write_text(json.dumps({**values, "model_type": "xlm-roberta"}))
-  _, tokenizer = _load(directory)
+  vocab = values["model"]["vocab"]
+  vocab["[PAD]"], vocab["[UNK]"] = vocab["[UNK]"], vocab["[PAD]"]
   path.write_text(json.dumps(values))
-  assert tokenizer(TEXTS).ids.to_list() == list(map(ids_of_text, TEXTS))
+  with pytest.raises(ValueError, match=rf"{path}: roberta .*\[UNK\]"):
+    _load(directory)
 
 
 def test_pickled_weights_are_refused_unless_safetensors_are_beside_them(

@@ -439,6 +439,7 @@ PUBLISHED = {
     },
     {
       "tokenizer_class": "BertTokenizer",
+      "do_lower_case": False,
       "cls_token": "[CLS]",
       "sep_token": "[SEP]",
     },
@@ -447,7 +448,6 @@ PUBLISHED = {
     names="encoder",
     is_cased=True,
     is_pickled=True,
-    refused="byte pairs",
   ),
   "cl-tohoku/bert-base-japanese*": _bert(
     {**_MLM, "tokenizer_class": "BertJapaneseTokenizer"},
@@ -606,13 +606,12 @@ PUBLISHED = {
   "nguyenvulebinh/vi-mrc-base (and -large)": Published(
     "xlm-roberta",
     _ROBERTA,
-    {"model_max_length": 512},
+    {"model_max_length": 512, "tokenizer_class": "XLMRobertaTokenizer"},
     files="",
     json="typed",
     special="strings",
     names="qa position_ids",
     is_pickled=True,
-    refused="SentencePiece",
   ),
   "dmis-lab/biobert-large-cased-v1.1-squad": _bert(
     {
@@ -898,6 +897,8 @@ def _write_tokens(folder, write, row):
     ids_of_text = _ids_of(values)
   else:
     names, tokens = _BERT_SPECIAL, word_pieces(row.is_cased)
+    if row.family == "roberta":  # KLUE's: padding is 1, as RoBERTa's.
+      tokens = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", *tokens[5:]]
     content = "\n".join([*tokens, ""])
     (folder / row.files).write_text(content, encoding="utf-8")
     lower_case = row.lower_case
