@@ -144,7 +144,7 @@ class ModernBertConfig(EncoderConfig):
   activation: str = option(
     "gelu",
     "Activation of the feed-forward part's half that is not its gate.",
-    choices=tuple(ACTIVATIONS),
+    choices=("gelu", "relu", "relu6"),  # Keras has the same names.
   )
   layer_norm_epsilon: float = option(
     1e-5, "Added to the variance by LayerNorm.", above=0.0

@@ -137,11 +137,15 @@ class ModernBertBackbone(keras_hub.models.Backbone):
     self.sliding_window_size = sliding_window_size
     self.global_rope_max_wavelength = global_rope_max_wavelength
     self.local_rope_max_wavelength = local_rope_max_wavelength
-    self.activation = keras.activations.get(activation)
     self.layer_norm_epsilon = layer_norm_epsilon
     self.dropout = dropout
     self.attention_dropout = attention_dropout
     self.cls_token_index = 0
+
+  @property
+  def activation(self):
+    """Activation function of all layers."""
+    return self.transformer_layers[0].activation
 
   def get_config(self):
     return super().get_config() | {

@@ -104,7 +104,13 @@ def load_huggingface(directory):
   first = files.first_position
   stored, shapes = find_tensors(directory, files.prefix)
   for path, name in files.weights(config).items():  # to KerasHub's layout
-    shape = shapes.get(name)
+    whole, _, part = name.partition("#")
+    shape = shapes.get(whole)
+    if shape and part:
+      number, count = map(int, part.split("/"))
+      rows, rest = divmod(shape[0], count)
+      shape = shapes[name] = shape if rest else [rows, *shape[1:]]
+      stored[name] = *stored[whole], slice(number * rows, (number + 1) * rows)
     if shape and name == _POSITIONS:
       shapes[name] = [shape[0] - first, *shape[1:]]
     elif shape and path.endswith("/kernel"):
@@ -196,6 +202,8 @@ def huggingface_config(values, path):
       f"architectures compute something else. Received: {name!r}"
     )
   files = files_of(name)
+  if files.older_values:
+    values = files.older_values(values, path)
   config = parse_config(name, {**files.defaults, **values}, path, files.keys)
   positions = config.max_sequence_length - files.first_position
   return dataclasses.replace(config, max_sequence_length=positions)
@@ -312,13 +320,15 @@ def encoder_tensors(backbone):
   """The weights of a backbone as Hugging Face's files have them."""
   config = encoder_config(backbone)
   files = files_of(config.architecture)
-  names, tensors = files.weights(config), {}
+  names, parts = files.weights(config), {}
   for path, tensor in flat_tensors(backbone).items():
     if names[path] == _POSITIONS:
       tensor = np.pad(tensor, ((files.first_position, 0), (0, 0)))
     elif path.endswith("/kernel"):
       tensor = tensor.T.copy()
-    tensors[files.prefix + names[path]] = tensor
+    whole, _, _ = names[path].partition("#")  # Its parts follow each other.
+    parts.setdefault(files.prefix + whole, []).append(tensor)
+  tensors = {name: np.concatenate(rows) for name, rows in parts.items()}
   if files.first_position:  # Part of the positions here.
     zeros = np.zeros([1, backbone.hidden_dim], np.float32)
     tensors[files.prefix + _TOKEN_TYPES] = zeros
@@ -415,9 +425,10 @@ def _say_fallback(values, path, beside):
 
 
 def read_tensor(stored, name):
-  """The float32 array of a weight of `find_tensors`."""
-  path, stored_name = stored[name]
-  return read_tensors(path, [stored_name])[stored_name]
+  """The float32 array of a weight of `find_tensors`, or a part of its rows."""
+  path, stored_name, *rows = stored[name]
+  tensor = read_tensors(path, [stored_name])[stored_name]
+  return tensor[rows[0]] if rows else tensor
 
 
 def _check_config(values, files, path):

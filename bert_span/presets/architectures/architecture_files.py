@@ -15,7 +15,8 @@ class ArchitectureFiles:
   Names of weights are functions of an `EncoderConfig`, which give a dict from
   the paths of the backbone's weights to the names of stored tensors. Matrices
   of heads are flat there, [inputs, outputs] in the original's checkpoints and
-  [outputs, inputs] in Hugging Face's.
+  [outputs, inputs] in Hugging Face's. The name "x#1/3" is that of the second
+  third of the rows of x.
   """
 
   class_name: str  # begins the names of its classes in transformers
@@ -41,6 +42,8 @@ class ArchitectureFiles:
   first_position: int = 0
   # Names of tensors in TensorFlow 1 checkpoints, without "bert/".
   original_weights: Callable | None = None
+  # Gives the values of config.json by `keys`, if files also have others.
+  older_values: Callable | None = None
   check_transformers: Callable | None = None  # refuses what it cannot compute
 
   @property
