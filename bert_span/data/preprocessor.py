@@ -29,11 +29,12 @@ from bert_span.options.messages import shortened
 from bert_span.squad.example import NOT_LOCATED, AnswerSpan, check_located
 from bert_span.squad.rules import examples_to_learn, with_answer_to_learn
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
+from bert_span.text.modernbert_tokenizer import ModernBertTokenizer
 from bert_span.text.options import WindowOptions
 from bert_span.text.sentencepiece_model import SentencePieces
 from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import BytePairs
+from bert_span.text.vocabulary import BytePairs, ModernBertPairs
 from bert_span.text.windows import SlidingWindows
 
 
@@ -59,7 +60,7 @@ class SpanPreprocessor(keras.layers.Layer):
 
   Args:
     vocabulary: list of WordPieces, the index is the id; or the `BytePairs` of
-      RoBERTa, or `SentencePieces`.
+      RoBERTa, `ModernBertPairs`, or `SentencePieces`.
     do_lower_case: lower-case and strip accents; only for WordPieces.
     options: `WindowOptions`.
     pad_to_max: pad every batch to max_seq_length, and score the padding as the
@@ -116,6 +117,8 @@ class SpanPreprocessor(keras.layers.Layer):
       self.tokenizer = SentencePieceTokenizer(*vocabulary)
     elif isinstance(vocabulary, BytePairs):
       self.tokenizer = BytePairTokenizer(*vocabulary)
+    elif isinstance(vocabulary, ModernBertPairs):
+      self.tokenizer = ModernBertTokenizer(*vocabulary)
     else:
       self.tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
     self._whole_words = isinstance(self.tokenizer, WordPieceTokenizer)
@@ -329,8 +332,9 @@ class SpanPreprocessor(keras.layers.Layer):
   def from_config(cls, config):
     vocabulary = config["vocabulary"]
     if isinstance(vocabulary, dict):
-      kind = BytePairs if "merges" in vocabulary else SentencePieces
-      vocabulary = kind(**vocabulary)
+      kinds = BytePairs, ModernBertPairs, SentencePieces
+      fields = {frozenset(kind._fields): kind for kind in kinds}
+      vocabulary = fields[frozenset(vocabulary)](**vocabulary)
     options = WindowOptions(**config["options"])
     return cls(**{**config, "options": options, "vocabulary": vocabulary})
 

@@ -125,7 +125,12 @@ class PresetModel(StringModel):
       vocabulary, lower_case, window_options, pad_to_max=fixed_length
     )
     tensors = cls.head_tensors(loaded)
-    head = cls.make_head("bias" in tensors) if tensors else None
+    head = None
+    if tensors:
+      transform = (
+        {"has_transform": True} if "transform_kernel" in tensors else {}
+      )
+      head = cls.make_head("bias" in tensors, **transform)
     extractor = cls(
       loaded.backbone, preprocessor, decoder_options, head, head_bias
     )

@@ -139,7 +139,9 @@ class ModernBertConfig(EncoderConfig):
   num_layers: int = _size(22, "Transformer layers.", maximum=MAX_LAYERS)
   intermediate_dim: int = _size(1152, "Width inside the feed-forward part.")
   max_sequence_length: int = _size(8192, "Tokens that it was trained with.")
-  dropout: float = _dropout(0.0, "Rate after embeddings, attention, feed-forward.")
+  dropout: float = _dropout(
+    0.0, "Rate after embeddings, attention, feed-forward."
+  )
   attention_dropout: float = _dropout(0.0, "Rate on attention probabilities.")
   activation: str = option(
     "gelu",

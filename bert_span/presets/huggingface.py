@@ -22,7 +22,10 @@ from bert_span.presets.encoder_weights import (
   load_encoder,
   parse_config,
 )
-from bert_span.presets.tokenizer_json import json_of_sentence_pieces
+from bert_span.presets.tokenizer_json import (
+  json_of_modernbert_pairs,
+  json_of_sentence_pieces,
+)
 from bert_span.presets.tokenizer_keys import (
   check_added_tokens,
   check_config,
@@ -50,6 +53,7 @@ from bert_span.storage.tensor_files import (
 from bert_span.text.sentencepiece_model import PIECE_FAMILIES, parse_model
 from bert_span.text.vocabulary import (
   BYTE_PAIRS,
+  MODERNBERT_PAIRS,
   SENTENCE_PIECES,
   WORD_PIECES,
   vocabulary_kind,
@@ -63,6 +67,7 @@ _TOKENIZER_FILES = (
   *("tokenizer_config.json", "added_tokens.json"),
 )
 _PICKLED = re.compile(r".*\.(bin|pt|pth|ckpt|pkl|pickle)$")
+_KEEP_FORMAT = "Keep it in the format of this package."
 _POSITIONS = "embeddings.position_embeddings.weight"
 _TOKEN_TYPES = "embeddings.token_type_embeddings.weight"
 # Keys of config.json that change what is computed: the values that are computed
@@ -139,7 +144,7 @@ def load_huggingface(directory):
 
   return LoadedPreset(
     load_encoder(config, files.weights, shapes, read, directory),
-    _read_head(stored, directory),
+    _read_head(stored, files, directory),
     *find_tokenizer(directory),
     f"the Hugging Face directory {directory}",
   )
@@ -251,11 +256,14 @@ def save_huggingface(extractor, directory):
     files.check_transformers(encoder_config(backbone))
   class_name = f"{files.class_name}For{extractor.transformers_task}"
   extractor.check_trained()
-  weights = {w.name: value for w, value in merged_weights(extractor.head)}
-  head = {
-    "qa_outputs.weight": weights["kernel"].T.copy(),  # [2, hidden]
-    "qa_outputs.bias": weights.get("bias", np.zeros(2, np.float32)),
-  }
+  weights = {"bias": np.zeros(2, np.float32)}
+  weights |= {w.name: value for w, value in merged_weights(extractor.head)}
+  if weights.keys() != files.head.keys():
+    raise ValueError(
+      f"{class_name} of transformers has a head with {', '.join(files.head)}. "
+      f"Received one with {', '.join(weights)}. {_KEEP_FORMAT}"
+    )
+  head = {files.head[name]: value.T.copy() for name, value in weights.items()}
   with unfinished_directory(directory) as unfinished:
     write_model(unfinished, backbone, head, class_name)
     vocabulary = tokenizer.full_vocabulary
@@ -301,6 +309,13 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
       os.path.join(directory, "tokenizer.json"),
       json_of_sentence_pieces(vocabulary),
     )
+  elif kind == MODERNBERT_PAIRS:
+    names = ("cls", "sep", "pad", "unk", "mask")
+    values |= {f"{n}_token": f"[{n.upper()}]" for n in names}
+    write_json_atomically(
+      os.path.join(directory, "tokenizer.json"),
+      json_of_modernbert_pairs(vocabulary),
+    )
   elif kind == BYTE_PAIRS:
     ids = {token: i for i, token in enumerate(vocabulary.tokens)}
     write_json_atomically(os.path.join(directory, "vocab.json"), ids)
@@ -310,7 +325,12 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
     own = own if own.tokens[0] == WORD_PIECES else files_of("bert")
     values["do_lower_case"] = do_lower_case
     write_lines(os.path.join(directory, "vocab.txt"), vocabulary)
-  values["tokenizer_class"] = f"{own.class_name}Tokenizer"
+  # transformers has no class of its own for ModernBERT's.
+  values["tokenizer_class"] = (
+    "PreTrainedTokenizerFast"
+    if kind == MODERNBERT_PAIRS
+    else f"{own.class_name}Tokenizer"
+  )
   write_json_atomically(
     os.path.join(directory, "tokenizer_config.json"), values
   )
@@ -478,26 +498,32 @@ def _tensor_files(directory):
   return [os.path.join(directory, name) for name in sorted({*shards.values()})]
 
 
-def _read_head(files, directory):
+def _read_head(stored, files, directory):
   """The head of question answering as a span head; {} if there is none."""
   head = {
-    name: read_tensor(files, f"qa_outputs.{theirs}").T
-    for name, theirs in (("kernel", "weight"), ("bias", "bias"))
-    if f"qa_outputs.{theirs}" in files
+    name: read_tensor(stored, theirs).T
+    for name, theirs in files.head.items()
+    if theirs in stored
   }
-  if "kernel" not in head:
+  path = os.path.join(directory, CONFIG_FILE)
+  classes = read_json_object(path).get("architectures") or []
+  # Heads of classes for other tasks have the same names, but for qa_outputs.
+  is_answering = any(
+    str(each).endswith("QuestionAnswering") for each in classes
+  )
+  kernel, is_plain = files.head["kernel"], len(files.head) == 2
+  if "kernel" not in head or not (is_plain or is_answering):
     return {}
   if head["kernel"].ndim != 2:
     raise ValueError(
-      f"{directory}: qa_outputs.weight must have the shape [2, hidden]. "
+      f"{directory}: {kernel} must have the shape [2, hidden]. "
       f"Received: {list(head['kernel'].shape[::-1])}. Download the weights "
       "again."
     )
   outputs = head["kernel"].shape[-1]  # of [hidden, 2]
   if outputs != 2:
     log_line(
-      f"qa_outputs.weight has {outputs} outputs, not 2 (start, end), so it is "
-      "not used."
+      f"{kernel} has {outputs} outputs, not 2 (start, end), so it is not used."
     )
     return {}
   return {"span_head": head}

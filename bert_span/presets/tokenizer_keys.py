@@ -66,7 +66,10 @@ _UNIGRAM_CLASSES = {
   "camembert": "Camembert",
   "deberta-v2": "DebertaV2",
 }
+# BPE with ModernBERT's normalizer and special tokens.
+NFC_PAIRS = "BPE after NFC"
 _BERT_PAIR = "[CLS]:0 A:0 [SEP]:0 B:1 [SEP]:1"
+_PAIR_WITHOUT_SEGMENTS = "[CLS]:0 A:0 [SEP]:0 B:0 [SEP]:0"
 _ROBERTA_PAIR = "<s>:0 A:0 </s>:0 </s>:0 B:0 </s>:0"
 _NO_OUTER_BLANKS = {
   "type": "Replace",
@@ -101,11 +104,7 @@ JSON_VALUES = {
     "model.continuing_subword_prefix": ("##",),
     # Words of 101 to 200 characters: docs/coming_from_transformers.md.
     "model.max_input_chars_per_word": (None, 100, 200),
-    "post_processor.pair": (
-      _BERT_PAIR,
-      # Encoders without segments.
-      "[CLS]:0 A:0 [SEP]:0 B:0 [SEP]:0",
-    ),
+    "post_processor.pair": (_BERT_PAIR, _PAIR_WITHOUT_SEGMENTS),
   },
   "BPE": {
     "normalizer.type": (None,),
@@ -137,6 +136,17 @@ JSON_VALUES = {
     "post_processor.pair": (_ROBERTA_PAIR, _BERT_PAIR),
   },
 }
+JSON_VALUES[NFC_PAIRS] = JSON_VALUES["BPE"] | {
+  "normalizer.type": ("NFC",),
+  "post_processor.pair": (_PAIR_WITHOUT_SEGMENTS, _BERT_PAIR),
+}
+CONFIG_VALUES[NFC_PAIRS] = {
+  "tokenizer_class": (None, "PreTrainedTokenizerFast", "TokenizersBackend"),
+  "add_prefix_space": (None, False),
+  "cls_token": (None, "[CLS]"),
+  "sep_token": (None, "[SEP]"),
+  "pad_token": (None, "[PAD]"),
+}
 # Fields of a model by which the tokenizers library knows its type, in its
 # order: files of before version 0.9 do not name the type.
 _TYPE_MARKS = {
@@ -161,7 +171,7 @@ def check_config(values, kind, path, model_type=None):
 
   Args:
     values: its object, or that of special_tokens_map.json or config.json.
-    kind: "WordPiece", "BPE" or "Unigram".
+    kind: "WordPiece", "BPE", "Unigram" or `NFC_PAIRS`.
     path: of the file, for messages.
     model_type: that of config.json, None if unknown.
 
@@ -215,11 +225,13 @@ def check_json(values, path):
   flat = flat_values(values)
   marks = (k for mark, k in _TYPE_MARKS.items() if f"model.{mark}" in flat)
   kind = flat.get("model.type") or next(marks, None)
-  if kind not in JSON_VALUES:
+  if kind not in _TYPE_MARKS.values():
     raise ValueError(
-      f"{path}: the type of its model must be {' or '.join(JSON_VALUES)}. "
+      f"{path}: the type of its model must be {' or '.join(_TYPE_MARKS.values())}. "
       f"Received: {kind!r}. Use another model."
     )
+  if kind == "BPE" and flat.get("normalizer.type") == "NFC":
+    kind = NFC_PAIRS
   lower_case, accepted = False, JSON_VALUES[kind]
   if kind == "WordPiece":
     lower_case = _boolean(flat, "normalizer.lowercase", path)
@@ -259,6 +271,9 @@ def _check(values, accepted, path):
 
 def check_added_tokens(tokens, kind, path):
   """Refuses a tokenizer that looks for other tokens before it splits a text."""
+  if kind == NFC_PAIRS:
+    _check_found_tokens(tokens, path)
+    return
   names = {str(_content(token)) for token in tokens}
   others = sorted(names - SPECIAL_TOKENS[kind])
   if others:
@@ -268,6 +283,27 @@ def check_added_tokens(tokens, kind, path):
       f"others in a text. Received: {shortened(', '.join(others))}. If texts "
       "never contain them, remove them from the file; else use another model."
     )
+
+
+def is_found_in_texts(token):
+  """Whether an added token of `NFC_PAIRS` is found in a text, by its object.
+
+  Special ones are ordinary characters there.
+  """
+  return isinstance(token, dict) and not token.get("special")
+
+
+def _check_found_tokens(tokens, path):
+  """Refuses added tokens that a `ModernBertTokenizer` does not find."""
+  for token in filter(is_found_in_texts, tokens):
+    flags = {"normalized": True, "single_word": False}
+    for name, value in (flags | {"lstrip": False, "rstrip": False}).items():
+      if token.get(name, value) is not value:
+        raise ValueError(
+          f"{path}: {name} of the added token {_content(token)!r} must be "
+          f"{value}. Received: {token[name]!r}. If texts never contain it, "
+          "make it a special token; else use another model."
+        )
 
 
 def _content(token):

@@ -198,6 +198,11 @@ _BYTES = {chr(byte): byte for byte in _PRINTABLE} | {
 }
 
 
+def tokens_of_merges(merges):
+  """The set of tokens that a word can have: bytes, and results of merges."""
+  return {*_BYTES, *(merge.replace(" ", "") for merge in merges)}
+
+
 def _ranks(vocabulary, merges):
   """Dict from each token that a text can have to its rank; bytes have -1."""
   ranks = dict.fromkeys(_BYTES, -1)

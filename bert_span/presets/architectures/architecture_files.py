@@ -23,6 +23,13 @@ class ArchitectureFiles:
   prefix: str  # of its tensors in a model with a head
   keys: dict[str, str]  # fields of its EncoderConfig -> keys of config.json
   weights: Callable  # names of tensors in a model without a head
+  # Weights of a span head -> tensors of its class for question answering.
+  head: dict[str, str] = dataclasses.field(
+    default_factory=lambda: {
+      "kernel": "qa_outputs.weight",
+      "bias": "qa_outputs.bias",
+    }
+  )
   # Keys that may be missing, and the values that transformers' class has then.
   defaults: dict = dataclasses.field(default_factory=dict)
   # Further keys, and the values with which this is computed; the first one is

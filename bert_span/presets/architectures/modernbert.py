@@ -85,11 +85,20 @@ FILES = ArchitectureFiles(
     "local_rope_max_wavelength": "local_rope_theta",
   },
   weights=_weights,
+  head={
+    "kernel": "classifier.weight",
+    "bias": "classifier.bias",
+    "transform_kernel": "head.dense.weight",
+    "transform_gamma": "head.norm.weight",
+  },
   defaults={"vocab_size": 50368},
   values={
     "attention_bias": (False, None),
     "mlp_bias": (False, None),
     "norm_bias": (False, None),
+    # Of the head.
+    "classifier_activation": ("gelu", None),
+    "classifier_bias": (False, None),
   },
   older_values=_older_values,
   tokens=(MODERNBERT_PAIRS,),
