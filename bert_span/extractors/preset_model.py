@@ -127,9 +127,8 @@ class PresetModel(StringModel):
     tensors = cls.head_tensors(loaded)
     head = None
     if tensors:
-      transform = (
-        {"has_transform": True} if "transform_kernel" in tensors else {}
-      )
+      has_transform = "transform_kernel" in tensors
+      transform = {"has_transform": True} if has_transform else {}
       head = cls.make_head("bias" in tensors, **transform)
     extractor = cls(
       loaded.backbone, preprocessor, decoder_options, head, head_bias

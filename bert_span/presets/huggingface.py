@@ -9,6 +9,7 @@ import numpy as np
 
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import encoder_config, merged_weights
+from bert_span.modeling.heads import TRANSFORM_EPSILON
 from bert_span.modeling.keras_internals import preset_file
 from bert_span.options.messages import shortened
 from bert_span.presets.architectures.architecture_files import (
@@ -144,7 +145,7 @@ def load_huggingface(directory):
 
   return LoadedPreset(
     load_encoder(config, files.weights, shapes, read, directory),
-    _read_head(stored, files, directory),
+    _read_head(stored, config, directory),
     *find_tokenizer(directory),
     f"the Hugging Face directory {directory}",
   )
@@ -263,6 +264,7 @@ def save_huggingface(extractor, directory):
       f"{class_name} of transformers has a head with {', '.join(files.head)}. "
       f"Received one with {', '.join(weights)}. {_KEEP_FORMAT}"
     )
+  _check_transform(weights, encoder_config(backbone), directory)
   head = {files.head[name]: value.T.copy() for name, value in weights.items()}
   with unfinished_directory(directory) as unfinished:
     write_model(unfinished, backbone, head, class_name)
@@ -498,21 +500,22 @@ def _tensor_files(directory):
   return [os.path.join(directory, name) for name in sorted({*shards.values()})]
 
 
-def _read_head(stored, files, directory):
+def _read_head(stored, config, directory):
   """The head of question answering as a span head; {} if there is none."""
-  head = {
-    name: read_tensor(stored, theirs).T
-    for name, theirs in files.head.items()
-    if theirs in stored
-  }
+  names = files_of(config.architecture).head
   path = os.path.join(directory, CONFIG_FILE)
   classes = read_json_object(path).get("architectures") or []
+  is_answering = any(str(c).endswith("QuestionAnswering") for c in classes)
   # Heads of classes for other tasks have the same names, but for qa_outputs.
-  is_answering = any(
-    str(each).endswith("QuestionAnswering") for each in classes
-  )
-  kernel, is_plain = files.head["kernel"], len(files.head) == 2
-  if "kernel" not in head or not (is_plain or is_answering):
+  if len(names) > 2 and not is_answering:
+    return {}
+  head = {
+    name: read_tensor(stored, theirs).T
+    for name, theirs in names.items()
+    if theirs in stored
+  }
+  kernel = names["kernel"]
+  if "kernel" not in head:
     return {}
   if head["kernel"].ndim != 2:
     raise ValueError(
@@ -526,4 +529,15 @@ def _read_head(stored, files, directory):
       f"{kernel} has {outputs} outputs, not 2 (start, end), so it is not used."
     )
     return {}
+  _check_transform(head, config, path)
   return {"span_head": head}
+
+
+def _check_transform(head, config, path):
+  """Refuses the LayerNorm of a head with another epsilon than is computed."""
+  epsilon = config.layer_norm_epsilon
+  if "transform_gamma" in head and epsilon != TRANSFORM_EPSILON:
+    raise ValueError(
+      f"{path}: norm_eps must be {TRANSFORM_EPSILON} for a model with a head. "
+      f"Received: {epsilon}. {_OTHER_MODEL}"
+    )

@@ -225,9 +225,10 @@ def check_json(values, path):
   flat = flat_values(values)
   marks = (k for mark, k in _TYPE_MARKS.items() if f"model.{mark}" in flat)
   kind = flat.get("model.type") or next(marks, None)
-  if kind not in _TYPE_MARKS.values():
+  kinds = _TYPE_MARKS.values()
+  if kind not in kinds:
     raise ValueError(
-      f"{path}: the type of its model must be {' or '.join(_TYPE_MARKS.values())}. "
+      f"{path}: the type of its model must be {' or '.join(kinds)}. "
       f"Received: {kind!r}. Use another model."
     )
   if kind == "BPE" and flat.get("normalizer.type") == "NFC":

@@ -61,7 +61,7 @@ def load_vocabulary(path, piece_family="bert"):
     values = read_json_object(path)
     kind, _ = check_json(values, path)
     if kind in ("BPE", NFC_PAIRS):
-      return _byte_pairs_of_json(values, kind, path)
+      return byte_pairs_of_json(values, path)
     if kind == "Unigram":
       return sentence_pieces_of_json(values, piece_family, path)
     ids = _with_gaps_filled(values["model"].get("vocab"))
@@ -89,8 +89,9 @@ def _with_distinct_blanks(tokens):
   return tokens
 
 
-def _byte_pairs_of_json(values, kind, path):
-  """`BytePairs` or `ModernBertPairs` of the tokenizers library's tokenizer.json."""
+def byte_pairs_of_json(values, path):
+  """Returns the `BytePairs` or `ModernBertPairs` of a tokenizer.json."""
+  kind, _ = check_json(values, path)
   model = values["model"]
   try:
     added = values.get("added_tokens") or ()

@@ -100,6 +100,10 @@ FILES = ArchitectureFiles(
     "classifier_activation": ("gelu", None),
     "classifier_bias": (False, None),
   },
+  # Ids of tokens belong to the vocabulary.
+  written=dict.fromkeys(
+    f"{name}_token_id" for name in ("pad", "bos", "eos", "cls", "sep")
+  ),
   older_values=_older_values,
   tokens=(MODERNBERT_PAIRS,),
 )
