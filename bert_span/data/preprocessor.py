@@ -34,7 +34,11 @@ from bert_span.text.options import WindowOptions
 from bert_span.text.sentencepiece_model import SentencePieces
 from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import BytePairs, ModernBertPairs
+from bert_span.text.vocabulary import (
+  BytePairs,
+  ModernBertPairs,
+  WordPieces,
+)
 from bert_span.text.windows import SlidingWindows
 
 
@@ -59,8 +63,8 @@ class SpanPreprocessor(keras.layers.Layer):
   ```
 
   Args:
-    vocabulary: list of WordPieces, the index is the id; or the `BytePairs` of
-      RoBERTa, `ModernBertPairs`, or `SentencePieces`.
+    vocabulary: list of WordPieces, the index is the id; or `WordPieces`, the
+      `BytePairs` of RoBERTa, `ModernBertPairs`, or `SentencePieces`.
     do_lower_case: lower-case and strip accents; only for WordPieces.
     options: `WindowOptions`.
     pad_to_max: pad every batch to max_seq_length, and score the padding as the
@@ -119,6 +123,9 @@ class SpanPreprocessor(keras.layers.Layer):
       self.tokenizer = BytePairTokenizer(*vocabulary)
     elif isinstance(vocabulary, ModernBertPairs):
       self.tokenizer = ModernBertTokenizer(*vocabulary)
+    elif isinstance(vocabulary, WordPieces):
+      tokens, keeps_accents = vocabulary
+      self.tokenizer = WordPieceTokenizer(tokens, do_lower_case, keeps_accents)
     else:
       self.tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
     self._whole_words = isinstance(self.tokenizer, WordPieceTokenizer)
@@ -332,9 +339,9 @@ class SpanPreprocessor(keras.layers.Layer):
   def from_config(cls, config):
     vocabulary = config["vocabulary"]
     if isinstance(vocabulary, dict):
-      kinds = BytePairs, ModernBertPairs, SentencePieces
-      fields = {frozenset(kind._fields): kind for kind in kinds}
-      vocabulary = fields[frozenset(vocabulary)](**vocabulary)
+      kinds = WordPieces, BytePairs, ModernBertPairs, SentencePieces
+      (kind,) = (k for k in kinds if {*k._fields} == vocabulary.keys())
+      vocabulary = kind(**vocabulary)
     options = WindowOptions(**config["options"])
     return cls(**{**config, "options": options, "vocabulary": vocabulary})
 

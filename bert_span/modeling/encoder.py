@@ -15,7 +15,14 @@ def build_encoder(config, dtype=None):
 
   Source: google-research/bert, modeling.py, BertModel.
   """
-  architecture = ARCHITECTURES[config.architecture]
+  architecture = ARCHITECTURES.get(config.architecture)
+  if not architecture or not isinstance(config, architecture.config):
+    configs = (f"{n}: {x.config.__name__}" for n, x in ARCHITECTURES.items())
+    raise ValueError(
+      "config must be of the class of its architecture, one of "
+      f"{', '.join(configs)}. Received: {config.architecture!r} in a "
+      f"{type(config).__name__}"
+    )
   check_precision(architecture, dtype)
   sizes = {
     argument: getattr(config, name)

@@ -22,7 +22,7 @@ from bert_span.presets.architectures.architecture_files import files_of
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.storage.files import literal_checkpoint, read_json_object
 from bert_span.storage.log import log_line
-from bert_span.text.vocabulary import vocabulary_kind
+from bert_span.text.vocabulary import WORD_PIECES, WordPieces, vocabulary_kind
 
 _HEAD_KERNEL = "cls/squad/output_weights"
 _HEAD_BIAS = "cls/squad/output_bias"
@@ -40,6 +40,7 @@ class LoadedPreset:
   )
   vocabulary_path: str | None = None  # beside the weights
   lower_case: bool | None = None  # in training; None if that is not known
+  keeps_accents: bool = False  # where text is lower-cased
   description: str = ""  # the source in words, for the log
 
   def __post_init__(self):
@@ -85,6 +86,8 @@ class LoadedPreset:
         f"{padding}. Received: {tokens[padding]!r}. Use the vocabulary that "
         "belongs to it."
       )
+    if self.keeps_accents and kind == WORD_PIECES:
+      return WordPieces(vocabulary)
     return vocabulary
 
 

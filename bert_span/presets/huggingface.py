@@ -31,6 +31,7 @@ from bert_span.presets.tokenizer_keys import (
   check_added_tokens,
   check_config,
   check_json,
+  flat_values,
 )
 from bert_span.presets.vocabulary_files import PIECE_FILES
 from bert_span.storage.atomic_file import (
@@ -57,6 +58,7 @@ from bert_span.text.vocabulary import (
   MODERNBERT_PAIRS,
   SENTENCE_PIECES,
   WORD_PIECES,
+  WordPieces,
   vocabulary_kind,
 )
 
@@ -326,6 +328,9 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
   else:
     own = own if own.tokens[0] == WORD_PIECES else files_of("bert")
     values["do_lower_case"] = do_lower_case
+    if isinstance(vocabulary, WordPieces):
+      values["strip_accents"] = False
+      vocabulary = vocabulary.tokens
     write_lines(os.path.join(directory, "vocab.txt"), vocabulary)
   # transformers has no class of its own for ModernBERT's.
   values["tokenizer_class"] = (
@@ -384,18 +389,21 @@ def refuse_pickled(directory, files):
 
 
 def find_tokenizer(preset):
-  """The path of the vocabulary, or None, and whether text is lower-cased.
+  """The path of the vocabulary, whether text is lower-cased, keeps accents.
 
-  The second is None if no file says so.
+  The first is None if there is none, the second if no file says so; the third
+  is about text that is lower-cased.
   """
   files = *_TOKENIZER_FILES, CONFIG_FILE
   paths = {name: preset_file(preset, name) for name in files}
   values = {name: read_json_object(p) for name, p in paths.items() if p}
-  kind, lower_case = None, None
+  kind, lower_case, strip_accents = None, None, None
   if "tokenizer.json" in values:
     kind, lower_case = check_json(
       values["tokenizer.json"], paths["tokenizer.json"]
     )
+    flat = flat_values(values["tokenizer.json"])
+    strip_accents = flat.get("normalizer.strip_accents")
   # transformers reads tokenizer.json, whatever is beside it.
   names = "tokenizer.json", *PIECE_FILES, "vocab.txt", "vocab.json"
   vocabularies = {name: preset_file(preset, name) for name in names}
@@ -419,13 +427,16 @@ def find_tokenizer(preset):
       is_any = values[name].get("tokenizer_class") == "PreTrainedTokenizerFast"
       if configured is not None and not is_any:
         lower_case = configured
+      if not is_any and "strip_accents" in values[name]:
+        strip_accents = values[name]["strip_accents"]
   if "added_tokens.json" in values:
     check_added_tokens(
       values["added_tokens.json"], kind, paths["added_tokens.json"]
     )
   if kind != "WordPiece":
     lower_case = False
-  return vocabulary, lower_case
+  keeps_accents = strip_accents is False and lower_case is not False
+  return vocabulary, lower_case, keeps_accents
 
 
 def _say_fallback(values, path, beside):

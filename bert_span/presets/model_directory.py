@@ -47,6 +47,7 @@ from bert_span.text.vocabulary import (
   MODERNBERT_PAIRS,
   SENTENCE_PIECES,
   WORD_PIECES,
+  WordPieces,
   vocabulary_kind,
 )
 
@@ -188,13 +189,16 @@ def save_tokenizer(
     write_lines(os.path.join(directory, _MERGES_FILE), merges)
     tokenizer = files.keras_tokenizer(None, None)
   else:
-    write_lines(path, vocabulary)
+    strips_accents = do_lower_case and not isinstance(vocabulary, WordPieces)
+    write_lines(path, getattr(vocabulary, "tokens", vocabulary))
     files = files if files.tokens[0] == WORD_PIECES else files_of("bert")
     tokenizer = files.keras_tokenizer(
-      None, lowercase=do_lower_case, strip_accents=do_lower_case
+      None, lowercase=do_lower_case, strip_accents=strips_accents
     )
   settings = keras.saving.serialize_keras_object(tokenizer)
   settings.pop("build_config", None)  # as KerasHub's save_to_preset
+  if isinstance(vocabulary, WordPieces):
+    settings[_OWN_KEY] = {"keeps_accents": True}
   write_json_atomically(os.path.join(directory, TOKENIZER_FILE), settings)
 
 
@@ -311,20 +315,26 @@ def read_heads(directory):
 
 
 def find_tokenizer(preset, backbone):
-  """The vocabulary's path and whether it is lower-cased, None if unknown."""
+  """The vocabulary's path, whether text is lower-cased, and keeps accents.
+
+  The second is None if it is unknown.
+  """
   paths = (preset_file(preset, name) for name in _VOCABULARY_FILES)
   vocabulary = next(filter(None, paths), None)
   if vocabulary is None:
-    return None, None
+    return None, None, False
   kind = _KINDS[os.path.basename(vocabulary)]
   path = preset_file(preset, TOKENIZER_FILE)
-  lower_case = _read_tokenizer(path, kind, backbone) if path else None
+  lower_case, keeps_accents = None, False
+  if path:
+    lower_case, keeps_accents = _read_tokenizer(path, kind, backbone)
   # Only WordPieces can be lower-cased.
-  return vocabulary, lower_case if kind == WORD_PIECES else False
+  lower_case = lower_case if kind == WORD_PIECES else False
+  return vocabulary, lower_case, keeps_accents
 
 
 def _read_tokenizer(path, kind, backbone):
-  """Whether a tokenizer.json of KerasHub lower-cases, None if unknown."""
+  """Whether a tokenizer.json of KerasHub lower-cases, and keeps accents."""
   values = read_json_object(path)
   own = files_of(architecture_of(backbone).name)
   name = values.get("registered_name")
@@ -346,8 +356,9 @@ def _read_tokenizer(path, kind, backbone):
     raise ValueError(
       f"{path}: lowercase must be true or false. Received: {lower_case!r}."
     )
-  # Accents are removed where letters are lower-cased: KerasHub's presets keep
-  # them by this file, but have the weights of models that lost them.
+  # Accents are removed where letters are lower-cased, unless this package says
+  # otherwise: KerasHub's presets keep them by this file, but have the weights
+  # of models that lost them.
   accepted = {"strip_accents": (None, False)} if not lower_case else {}
   for key, choices in (_TOKENIZER_VALUES | accepted).items():
     if settings.get(key) not in choices:
@@ -355,7 +366,8 @@ def _read_tokenizer(path, kind, backbone):
         f"{path}: {key} must be {choices[1]!r}; other values give other tokens."
         f" Received: {settings[key]!r}. Use another model."
       )
-  return lower_case
+  about = checked_object(values.get(_OWN_KEY, {}), f"{path}, {_OWN_KEY}")
+  return lower_case, about.get("keeps_accents") is True
 
 
 def _head_files(directory):

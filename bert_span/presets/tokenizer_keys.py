@@ -2,8 +2,8 @@
 
 The tables give the values with which bert_span computes the same tokens; None
 stands for a missing key. A file with another value is refused by the name of
-the key. do_lower_case, and `lowercase` of a normalizer, are used. All other
-keys leave the tokens of a question and a passage as they are.
+the key. do_lower_case and strip_accents, and those of a normalizer, are used.
+All other keys leave the tokens of a question and a passage as they are.
 """
 
 import itertools
@@ -185,7 +185,7 @@ def check_config(values, kind, path, model_type=None):
   accepted = CONFIG_VALUES[kind]
   if kind == "WordPiece":
     # A missing do_lower_case is true for transformers.
-    accents = (None, lower_case is not False)
+    accents = (None, False) if lower_case is False else (None, False, True)
     accepted = {**accepted, "strip_accents": accents}
   if kind == "Unigram":
     others = {*_UNIGRAM_CLASSES.values()} - {_UNIGRAM_CLASSES.get(model_type)}
@@ -236,7 +236,7 @@ def check_json(values, path):
   lower_case, accepted = False, JSON_VALUES[kind]
   if kind == "WordPiece":
     lower_case = _boolean(flat, "normalizer.lowercase", path)
-    accents = (None, lower_case)
+    accents = (None, False, True) if lower_case else (None, False)
     accepted = {**accepted, "normalizer.strip_accents": accents}
   steps = None
   if kind == "Unigram":

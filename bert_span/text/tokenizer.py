@@ -17,6 +17,7 @@ from bert_span.text.vocabulary import (
   CLS_TOKEN,
   SEP_TOKEN,
   UNKNOWN_TOKEN,
+  WordPieces,
   check_vocabulary,
 )
 
@@ -105,21 +106,26 @@ class WordPieceTokenizer(Tokenizer):
   Args:
     vocabulary: list of tokens of a BERT model, the index is the id.
     do_lower_case: lower-case and strip accents (uncased models).
+    keeps_accents: do not strip accents where text is lower-cased, as some
+      German and Turkish models.
 
   Source: google-research/bert, tokenization.py (BasicTokenizer and
-  WordpieceTokenizer).
+  WordpieceTokenizer); accents are kept as by the tokenizers library.
   """
 
   # Arguments of `SlidingWindows`. run_squad pads with 0.
   pad_id, num_separators = 0, 1
   resource = None  # for a SavedModel to track
-  full_vocabulary = Tokenizer.vocabulary  # what a `SpanPreprocessor` is made of
 
-  def __init__(self, vocabulary, do_lower_case=True, **kwargs):
+  def __init__(
+    self, vocabulary, do_lower_case=True, keeps_accents=False, **kwargs
+  ):
     check_vocabulary(vocabulary)
     vocabulary = list(vocabulary)
     super().__init__(vocabulary, **kwargs)
     self.do_lower_case = do_lower_case
+    self.keeps_accents = keeps_accents
+    self._strips_accents = do_lower_case and not keeps_accents
     self.cls_id, self.sep_id, self.unknown_id = map(
       vocabulary.index, (CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN)
     )
@@ -138,6 +144,12 @@ class WordPieceTokenizer(Tokenizer):
         f"The vocabulary of {len(vocabulary)} tokens cannot be used: "
         f"{error!s:.200} Use the vocab.txt of a BERT model."
       ) from error
+
+  @property
+  def full_vocabulary(self):
+    """What a `SpanPreprocessor` is made of."""
+    vocabulary = self.vocabulary
+    return WordPieces(vocabulary) if self.keeps_accents else vocabulary
 
   def call(self, texts):
     """Returns the `Tokens` of texts, string [batch], UTF-8."""
@@ -181,7 +193,7 @@ class WordPieceTokenizer(Tokenizer):
 
   def normalized_characters(self, texts):
     """Returns the `Characters` of texts, string [batch], valid UTF-8."""
-    if self.do_lower_case:
+    if self._strips_accents:
       # The whole text at once: a final sigma depends on its neighbours.
       # U+0130 is the only character that would become two, i and a combining
       # dot, which is dropped anyway. tf.strings.lower cuts a text at U+0000;
@@ -195,7 +207,10 @@ class WordPieceTokenizer(Tokenizer):
     distinct = tf.strings.unicode_encode(distinct[:, tf.newaxis], "UTF-8")
     kept = tf.strings.regex_replace(distinct, _DROPPED, "")
     normalized = kept
-    if self.do_lower_case:
+    if self.do_lower_case and self.keeps_accents:
+      # A final sigma is as any other, and U+0130 becomes two characters.
+      normalized = tf.strings.lower(kept, encoding="utf-8")
+    if self._strips_accents:
       decomposed = tf_text.normalize_utf8(kept, "NFD")
       normalized = tf.strings.regex_replace(decomposed, r"\p{Mn}", "")
     is_mark = tf.not_equal(kept, "") & tf.equal(normalized, "")
@@ -224,7 +239,11 @@ class WordPieceTokenizer(Tokenizer):
     return tuple(tf.gather(part, kept) for part in (ids, starts, ends))
 
   def get_config(self):
-    return {**super().get_config(), "do_lower_case": self.do_lower_case}
+    return {
+      **super().get_config(),
+      "do_lower_case": self.do_lower_case,
+      "keeps_accents": self.keeps_accents,
+    }
 
 
 def _indices(condition):

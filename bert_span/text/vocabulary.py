@@ -18,6 +18,17 @@ SENTENCE_PIECES = "SentencePieces"
 _MAX_TOKEN_BYTES = 256  # of a WordPiece without ##
 
 
+class WordPieces(NamedTuple):
+  """WordPieces of text that is lower-cased and keeps its accents, or not.
+
+  A list of tokens has the usual text, which loses accents where it is
+  lower-cased.
+  """
+
+  tokens: list[str]
+  keeps_accents: bool = True
+
+
 class BytePairs(NamedTuple):
   """The vocabulary of a `BytePairTokenizer`; the fields are its arguments."""
 
@@ -50,6 +61,11 @@ def check_vocabulary(tokens, source="the vocabulary"):
     raise ValueError(
       f"{source} has {kind}; only WordPieces can be used for this. Use the "
       "vocab.txt of a BERT model."
+    )
+  if isinstance(tokens, WordPieces):
+    raise ValueError(
+      f"{source} is of text that is lower-cased and keeps its accents, which "
+      "cannot be used for this. Use the vocab.txt of another model."
     )
   required = (UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN)
   missing = [token for token in required if token not in tokens]

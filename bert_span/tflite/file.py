@@ -29,6 +29,7 @@ from bert_span.text.sentencepiece_model import (
 from bert_span.text.vocabulary import (
   BytePairs,
   ModernBertPairs,
+  WordPieces,
   check_merges,
 )
 
@@ -189,6 +190,11 @@ def vocabulary_files(vocabulary):
     # A file of its own, as other runners have no tokenizer for it.
     name = JSON_FILE
     content = json.dumps(json_of_modernbert_pairs(vocabulary)).encode()
+  elif isinstance(vocabulary, WordPieces):
+    raise ValueError(
+      "A TFLite file cannot have text that is lower-cased and keeps its "
+      "accents: its runners strip them. Export a SavedModel."
+    )
   else:
     if isinstance(vocabulary, BytePairs):
       vocabulary, about["merges"] = vocabulary

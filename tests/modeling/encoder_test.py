@@ -6,12 +6,20 @@ import pytest
 from tiny_encoder import INPUTS, tiny_config, tiny_encoder
 
 from bert_span.modeling import encoder
+from bert_span.modeling.encoder import EncoderConfig
 
 
 def test_deberta_needs_buckets_that_fit_its_positions():
   for buckets in (None, 10):
     with pytest.raises(ValueError, match=f"6 positions.*Received: {buckets}"):
       tiny_config(architecture="deberta-v2", position_buckets=buckets)
+
+
+@pytest.mark.parametrize("architecture", ["t5", "mobilebert"])
+def test_an_architecture_without_its_config_is_refused(architecture):
+  config = EncoderConfig(10, architecture=architecture)
+  with pytest.raises(ValueError, match=r"mobilebert: MobileBertConfig"):
+    encoder.build_encoder(config)
 
 
 @pytest.mark.parametrize("architecture", ["bert", "deberta-v2"])

@@ -20,14 +20,9 @@ def test_a_copy_in_bfloat16_answers_and_predicts(architecture):
     exact, rounded = (
       each.answer(QUESTION, CONTEXT, n_best=20) for each in (extractor, copy)
     )
-  # Candidates that are far from others are the same.
   assert rounded[0].score == pytest.approx(exact[0].score, rel=0.05, abs=0.5)
-  inputs = extractor.preprocessor(
-    {"question": [QUESTION] * 2, "context": [CONTEXT] * 2}
-  )
-  expected, found = (
-    each.predict_on_batch(inputs) for each in (extractor, copy)
-  )
+  texts = {"question": [QUESTION] * 2, "context": [CONTEXT] * 2}
+  expected, found = (each.predict_on_batch(texts) for each in (extractor, copy))
   for name, logits in expected.items():
     assert np.isfinite(found[name]).all()
     scale = np.abs(logits).max()

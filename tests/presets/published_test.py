@@ -142,9 +142,14 @@ def test_a_checkpoint_with_other_tokens_is_refused_by_name(written, name):
 
 
 @pytest.mark.parametrize(
-  "name", ["klue/roberta-base", "nguyenvulebinh/vi-mrc-base (and -large)"]
+  "name",
+  [
+    "klue/roberta-base",
+    "nguyenvulebinh/vi-mrc-base (and -large)",
+    "dbmdz/bert-base-german-uncased",
+  ],
 )
-def test_a_roberta_with_another_tokenizer_is_written_and_read_again(
+def test_an_unusual_tokenizer_is_written_and_read_again(
   written, tmp_path, name
 ):
   directory, ids_of_text = written(name)
@@ -159,7 +164,10 @@ def test_a_roberta_with_another_tokenizer_is_written_and_read_again(
     preset, tokenizer = _load(tmp_path / folder)
     np.testing.assert_array_equal(encode(preset.backbone, inputs), expected)
     assert tokenizer(TEXTS).ids.to_list() == list(map(ids_of_text, TEXTS))
-    assert tokenizer.do_lower_case is False
+    assert tokenizer.do_lower_case is ("uncased" in name)
+  config = extractor.preprocessor.get_config()
+  again = SpanPreprocessor.from_config(config).tokenizer
+  assert again.full_vocabulary == tokenizer.full_vocabulary
   # A window is that of the tokenizer.
   preprocessor = extractor.preprocessor
   ids = preprocessor({"question": ["The"], "context": ["mill"]})["token_ids"]
@@ -167,6 +175,15 @@ def test_a_roberta_with_another_tokenizer_is_written_and_read_again(
   question, context = map(ids_of_text, ("The", "mill"))
   expected = [tokenizer.cls_id, *question, *separators, *context]
   assert np.asarray(ids)[0].tolist() == [*expected, tokenizer.sep_id]
+
+
+def test_no_file_for_devices_keeps_accents(written, tmp_path):
+  directory, _ = written("dbmdz/bert-base-german-uncased")
+  extractor = SpanExtractor.from_preset(directory)
+  extractor.head_is_trained = True
+  with pytest.raises(ValueError, match="accents"):
+    extractor.export(tmp_path / "qa.tflite")
+  assert not (tmp_path / "qa.tflite").exists()
 
 
 def test_a_roberta_without_padding_at_its_place_is_refused(written, tmp_path):

@@ -80,7 +80,7 @@ def test_tokenizer_json_is_read_before_the_files_beside_it(tmp_path, capsys):
   vocab = values["model"]["vocab"]
   vocab[6], vocab[9] = vocab[9], vocab[6]
   path.write_text(json.dumps(values))
-  found, _ = find_tokenizer(tmp_path / "model")
+  found, *_ = find_tokenizer(tmp_path / "model")
   assert load_vocabulary(found, "deberta-v2").tokens[6] == vocab[6][0]
   assert not capsys.readouterr().err
   # As the published models: only the spm.model falls back to bytes.

@@ -93,16 +93,19 @@ def test_values_of_tokenizer_config_are_accepted_or_refused_by_name(kind, key):
 
 
 @pytest.mark.parametrize("lower_case", [True, False])
-def test_accents_are_stripped_exactly_where_text_is_lower_cased(
-  lower_case,
+@pytest.mark.parametrize("strip_accents", [True, False])
+def test_accents_are_stripped_only_where_text_is_lower_cased(
+  lower_case, strip_accents
 ):
-  values = {"do_lower_case": lower_case, "strip_accents": lower_case}
-  assert check_config(values, "WordPiece", "") is lower_case
-  values["strip_accents"] = not lower_case
-  with pytest.raises(ValueError, match="strip_accents"):
-    check_config(values, "WordPiece", "")
+  config = {"do_lower_case": lower_case, "strip_accents": strip_accents}
   values = _with("WordPiece", "normalizer.lowercase", lower_case)
-  values["normalizer"]["strip_accents"] = not lower_case
+  values["normalizer"]["strip_accents"] = strip_accents
+  if lower_case or not strip_accents:
+    assert check_config(config, "WordPiece", "") is lower_case
+    assert check_json(values, "") == ("WordPiece", lower_case)
+    return
+  with pytest.raises(ValueError, match="strip_accents"):
+    check_config(config, "WordPiece", "")
   with pytest.raises(ValueError, match=r"normalizer\.strip_accents"):
     check_json(values, "")
 

@@ -15,6 +15,7 @@ from bert_span.presets.span_config import find_embedded_model
 from bert_span.presets.tokenizer_keys import CONFIG_VALUES, JSON_VALUES
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.options import WindowOptions
+from bert_span.text.vocabulary import WordPieces
 
 pytestmark = pytest.mark.large
 _PAIRS = [
@@ -81,6 +82,8 @@ def _cases():
   for lower_case in (True, False):
     yield "WordPiece", "tokenizer.json", "normalizer.lowercase", lower_case
     yield "WordPiece", "tokenizer_config.json", "do_lower_case", lower_case
+    yield "WordPiece", "tokenizer.json", "normalizer.strip_accents", lower_case
+    yield "WordPiece", "tokenizer_config.json", "strip_accents", lower_case
 
 
 def _write(directory, kind, file, key, value):
@@ -136,8 +139,10 @@ def test_each_accepted_value_gives_the_tokens_of_transformers(
     if isinstance(theirs, str):  # transformers cannot do without the key
       assert case[3] is None and "missing field" in theirs, (case, theirs)
       continue
-    path, lower_case = find_tokenizer(folder)
+    path, lower_case, keeps_accents = find_tokenizer(folder)
     vocabulary = load_vocabulary(path)
+    if keeps_accents:
+      vocabulary = WordPieces(vocabulary)
     key = str(vocabulary), lower_case
     if key not in made:
       preprocessor = SpanPreprocessor(
@@ -151,5 +156,5 @@ def test_each_accepted_value_gives_the_tokens_of_transformers(
     if made[key] != theirs:
       wrong.append(case)
   assert not wrong
-  # Cased and uncased WordPieces, and byte pairs.
-  assert len(made) == 3
+  # Cased and uncased WordPieces, with accents and without, and byte pairs.
+  assert len(made) == 4

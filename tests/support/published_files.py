@@ -348,7 +348,6 @@ PUBLISHED = {
     {**_ACCENTS, "init_inputs": []},
     names="encoder",
     is_pickled=True,
-    refused="strip_accents",
   ),
   "german-nlp-group/electra-base-german-uncased": _electra(
     {"model_type": "electra"},
@@ -359,7 +358,6 @@ PUBLISHED = {
       "max_len": 512,
     },
     names="encoder",
-    refused="strip_accents",
   ),
   "dbmdz/bert-base-turkish-uncased": _bert(
     _MLM,
@@ -601,7 +599,6 @@ PUBLISHED = {
       "name_or_path": "german-nlp-group/electra-base-german-uncased",
     },
     special="strings",
-    refused="strip_accents",
   ),
   "nguyenvulebinh/vi-mrc-base (and -large)": Published(
     "xlm-roberta",
@@ -896,7 +893,9 @@ def _write_tokens(folder, write, row):
     (folder / "merges.txt").write_text(content, encoding="utf-8")
     ids_of_text = _ids_of(values)
   else:
-    names, tokens = _BERT_SPECIAL, word_pieces(row.is_cased)
+    keeps_accents = (row.tokenizer or {}).get("strip_accents") is False
+    names = _BERT_SPECIAL
+    tokens = word_pieces(row.is_cased, keeps_accents and not row.is_cased)
     if row.family == "roberta":  # KLUE's: padding is 1, as RoBERTa's.
       tokens = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", *tokens[5:]]
     content = "\n".join([*tokens, ""])
@@ -905,6 +904,8 @@ def _write_tokens(folder, write, row):
     if lower_case is None:
       lower_case = (row.tokenizer or {}).get("do_lower_case", True)
     values = _word_pieces_json(tokens, lower_case)
+    if keeps_accents:
+      values["normalizer"]["strip_accents"] = False
     ids_of_text = _ids_of(values)
   if row.json:
     as_file = json.loads(json.dumps(values))
@@ -957,12 +958,14 @@ def _whole(values, tokens, special):
 
 
 @functools.cache
-def word_pieces(is_cased):
+def word_pieces(is_cased, keeps_accents=False):
   """A vocabulary of the `TEXTS`, with or without capitals and accents."""
   tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
   for text in TEXTS[:196]:
     if not is_cased:
-      text = unicodedata.normalize("NFD", text.lower())
+      text = text.lower()
+    if not is_cased and not keeps_accents:
+      text = unicodedata.normalize("NFD", text)
       text = "".join(c for c in text if unicodedata.category(c) != "Mn")
     words = re.findall(r"\w+|\S", text)
     tokens += [word for word in words if len(word) < 6]

@@ -1,12 +1,18 @@
 """WordPieces and their offsets: by hand, then for difficult strings."""
 
+import random
+import re
 import resource
+import unicodedata
 
 import pytest
 import tensorflow as tf
+import tokenizers
 
+from bert_span.squad.reader import read_squad
 from bert_span.text import tokenizer as tokenizer_lib
 from bert_span.text.tokenizer import WordPieceTokenizer
+from bert_span.text.vocabulary import WordPieces
 
 _VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##a", "b", "##b", "e", "é"),
@@ -94,6 +100,88 @@ def test_cased_keeps_case_and_accents():
   cased = WordPieceTokenizer(_VOCABULARY, do_lower_case=False)
   assert _pieces(cased, "é E a") == [("é", 0, 1), ("[UNK]", 2, 3), ("a", 4, 5)]
   assert _pieces(cased, "e\u0301") == [("[UNK]", 0, 2)]
+
+
+def test_lower_case_with_accents():
+  kept = WordPieceTokenizer(_VOCABULARY, keeps_accents=True)
+  assert _pieces(kept, "É A") == [("é", 0, 1), ("a", 2, 3)]
+  # Nothing is composed, and a sigma at the end of a word is no final one.
+  assert _pieces(kept, "E\u0301 a") == [("[UNK]", 0, 2), ("a", 3, 4)]
+  assert _pieces(kept, "ΣΑΣ") == [("σασ", 0, 3)]
+  # Two characters of one: "i" and a dot.
+  dotted = WordPieceTokenizer([*_VOCABULARY, "i", "##\u0307"], True, True)
+  assert _pieces(dotted, "İ a") == [
+    *(("i", 0, 1), ("##\u0307", 0, 1), ("a", 2, 3)),
+  ]
+  layer = WordPieceTokenizer.from_config(kept.get_config())
+  assert layer.full_vocabulary == WordPieces(_VOCABULARY)
+  with pytest.raises(ValueError, match="accents"):
+    WordPieceTokenizer(kept.full_vocabulary)
+
+
+@pytest.mark.large
+def test_accents_are_kept_as_by_the_tokenizers_package(repository):
+  texts = _texts_with_accents(repository)
+  lower = [text.lower() for text in texts]
+  words = {w for text in lower[:600] for w in re.findall(r"\w{1,6}", text)}
+  characters = {c.lower() for text in [*texts, *lower] for c in text}
+  letters = {
+    c
+    for text in characters
+    for c in text
+    if c.strip() and unicodedata.category(c)[0] != "C"
+  }
+  vocabulary = list(
+    dict.fromkeys(
+      [
+        *("[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted(words)),
+        *(x for c in sorted(letters) for x in (c, f"##{c}")),
+      ]
+    )
+  )
+  ours = WordPieceTokenizer(vocabulary, keeps_accents=True)
+  theirs = tokenizers.BertWordPieceTokenizer(
+    {token: i for i, token in enumerate(vocabulary)},
+    lowercase=True,
+    strip_accents=False,
+  )
+  found = zip(*(part.to_list() for part in ours(texts)), strict=True)
+  for text, (ids, starts, ends) in zip(texts, found, strict=True):
+    expected = theirs.encode(text, add_special_tokens=False)
+    assert ids == expected.ids, text
+    assert list(zip(starts, ends, strict=True)) == expected.offsets, text
+
+
+def _texts_with_accents(repository):
+  """XQuAD in three languages where it is there, and odd words and letters."""
+  texts = []
+  for name in ("xquad_en", "xquad_ar", "xquad_zh"):
+    path = repository.parent / "shared/data" / f"{name}.json"
+    if path.exists():
+      examples = read_squad(path).examples
+      texts += [x for q in examples for x in (q.question, q.context)]
+  random.seed(0)
+  words = (
+    *("Müller", "öffnete", "Straße", "ÜBER", "İstanbul", "ÇAĞRI", "IŞIK"),
+    *("ığdır", "ẞ", "E\u0301cole", "O\u0308l", "ΣΑΣ", "Ёлка", "Ǆ", "ǅ", "ﬁ"),
+    *(
+      "½",
+      "x\u0301y",
+      "İ\u0307",
+      "日本",
+      "가각",
+      "\u1100\u1161",
+      "\u200b",
+      "!?",
+    ),
+  )
+  letters = [chr(i) for i in range(32, 0x500)]
+  texts = list(dict.fromkeys(texts))
+  for _ in range(800):
+    blank = random.choice(("", " "))
+    texts.append(blank.join(random.choices(words, k=6)))
+    texts.append("".join(random.choices(letters, k=12)))
+  return texts
 
 
 def test_a_word_of_201_characters_without_accents_is_unknown(lower):
