@@ -31,7 +31,7 @@ from bert_span.text.sentencepiece_model import PIECE_FAMILIES
 pytestmark = pytest.mark.large
 _NAMES = [
   *("bert_relu-float32", "bert_new-float32", "electra_base-float32"),
-  "deberta_long-float32",
+  *("deberta_long-float32", "modernbert_deep-float32"),
   *(f"mobilebert_{name}-float32" for name in ("norm", "wide", "tiny")),
   *(
     f"{name}-{dtype}"
@@ -100,7 +100,7 @@ def _extractor_of(name, **options):
   """A tiny extractor with a vocabulary of the `_texts`."""
   if name in PIECE_FAMILIES:
     options["vocabulary"] = trained_pieces(name, tuple(_texts()))
-  elif name != "roberta":  # Its byte pairs are for all texts.
+  elif name not in ("roberta", "modernbert"):  # Byte pairs are for all texts.
     words = {w for text in _texts() for w in re.findall(r"\w+", text.lower())}
     characters = {x for word in words for x in word}
     options["vocabulary"] = list(

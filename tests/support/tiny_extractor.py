@@ -15,6 +15,7 @@ import tensorflow as tf
 from tiny_encoder import MOBILEBERT, MODERNBERT, tiny_encoder
 
 from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.modeling.heads import SpanHead
 from bert_span.text.byte_pair_tokenizer import _BYTES
 from bert_span.text.options import WindowOptions
 from bert_span.text.sentencepiece_model import (
@@ -94,6 +95,7 @@ def tiny_extractor(
   seed=7,
   kind=SpanExtractor,
   vocabulary=VOCABULARY,
+  head=None,
   **encoder,
 ):
   """One layer, logits that differ clearly; with version_2 "no answer" too."""
@@ -110,6 +112,7 @@ def tiny_extractor(
       vocabulary, do_lower_case, window_options, pad_to_max=fixed_length
     ),
     kind.decoder_class.options_type(version_2_with_negative=version_2),
+    head,
   )
   rng = np.random.default_rng(seed)
   for weight in backbone.weights:
@@ -146,8 +149,9 @@ def extractor_of(architecture, **options):
     options["vocabulary"] = BYTE_PAIRS
   elif architecture == "modernbert":
     options["window_options"] = WindowOptions(96, 40, 32)
-    options["vocabulary"] = MODERNBERT_PAIRS
-    options = {**MODERNBERT, **options}
+    options = {"vocabulary": MODERNBERT_PAIRS, **MODERNBERT, **options}
+    if options.get("kind", SpanExtractor) is SpanExtractor:
+      options["head"] = SpanHead(has_transform=True)  # as transformers' class
   elif architecture in PIECE_FAMILIES:
     options = {
       "window_options": WindowOptions(96, 40, 32),
