@@ -11,11 +11,12 @@ import keras
 import keras_hub
 import numpy as np
 import pytest
-import safetensors.numpy
 from keras import ops
+from tiny_extractor import extractor_of
 
 from bert_span.modeling import modernbert
 from bert_span.modeling.keras_internals import sublayers
+from bert_span.presets.huggingface import load_huggingface, save_huggingface
 
 _SIZES = {
   "vocabulary_size": 60,
@@ -312,53 +313,22 @@ def theirs(tmp_path_factory, repository):
   return folder
 
 
-def _values(tensors, path, hidden_dim, num_heads):
-  """The value of a weight of a backbone, from tensors of transformers."""
-  layer, *parts = path.split("/")
-  if not layer.startswith("transformer_layer_"):
-    name = {
-      "token_embedding": "embeddings.tok_embeddings",
-      "embeddings_layer_norm": "embeddings.norm",
-      "final_layer_norm": "final_norm",
-    }[layer]
-    return tensors[f"model.{name}.weight"]
-  layer = f"model.layers.{layer.removeprefix('transformer_layer_')}"
-  by_head = [hidden_dim, num_heads, -1]
-  match parts:
-    case ["self_attention_layer", "attention_output", _]:
-      output = tensors[f"{layer}.attn.Wo.weight"].T
-      return output.reshape([num_heads, -1, hidden_dim])
-    case ["self_attention_layer", name, _]:
-      joined = np.split(tensors[f"{layer}.attn.Wqkv.weight"], 3)
-      index = ["query", "key", "value"].index(name)
-      return joined[index].T.reshape(by_head)
-    case ["feedforward_output_dense", _]:
-      return tensors[f"{layer}.mlp.Wo.weight"].T
-    case ["feedforward_intermediate_dense", _]:
-      return np.split(tensors[f"{layer}.mlp.Wi.weight"], 2)[0].T
-    case ["feedforward_gate_dense", _]:
-      return np.split(tensors[f"{layer}.mlp.Wi.weight"], 2)[1].T
-    case ["self_attention_layer_norm", _]:
-      return tensors[f"{layer}.attn_norm.weight"]
-    case ["feedforward_layer_norm", _]:
-      return tensors[f"{layer}.mlp_norm.weight"]
-
-
 @pytest.mark.large
 @pytest.mark.parametrize("name", _SHAPES)
 def test_vectors_are_those_of_transformers(theirs, name):
   folder = theirs / f"{list(_SHAPES).index(name)}"
-  backbone = modernbert.ModernBertBackbone(**_SIZES | _SHAPES[name][0])
-  tensors = safetensors.numpy.load_file(folder / "model.safetensors")
-  for weight in backbone.weights:
-    weight.assign(
-      _values(tensors, weight.path, backbone.hidden_dim, backbone.num_heads)
-    )
-  # The other tensors are those of the head: dense, norm, classifier, bias.
-  norms_and_kernels = 2 + 6 * backbone.num_layers
-  assert len(tensors) == norms_and_kernels + 4
+  backbone = load_huggingface(str(folder)).backbone
+  sizes = _SIZES | _SHAPES[name][0]
+  assert {key: getattr(backbone, key) for key in sizes} == sizes
   inputs = dict(np.load(folder / "inputs.npz"))
   expected = np.load(folder / "outputs.npy")[inputs["padding_mask"] == 1]
   found = _output(backbone, inputs)
   np.testing.assert_allclose(found, expected, atol=1e-4)
   assert expected.std() > 0.5
+
+
+def test_a_head_with_another_epsilon_than_the_encoder_is_not_written(tmp_path):
+  extractor = extractor_of("modernbert", layer_norm_epsilon=1e-3)
+  extractor.head_is_trained = True
+  with pytest.raises(ValueError, match="norm_eps"):
+    save_huggingface(extractor, tmp_path / "model")

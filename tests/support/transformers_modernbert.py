@@ -3,8 +3,7 @@
   python transformers_modernbert.py FOLDER
 
 For each FOLDER/N with sizes.json, arguments of `ModernBertBackbone`, and
-inputs.npz, writes a model.safetensors of question answering, and the vectors of
-tokens as outputs.npy. A process of its own: PyTorch's compiler and TensorFlow,
+inputs.npz, writes the encoder, and the vectors of tokens as outputs.npy. A process of its own: PyTorch's compiler and TensorFlow,
 loaded into one, end it in some of their versions.
 """
 
@@ -46,7 +45,7 @@ def main(folder):
       **dict.fromkeys(("bos_token_id", "eos_token_id"), 0),
     )
     torch.manual_seed(0)
-    model = transformers.ModernBertForQuestionAnswering(config).eval()
+    model = transformers.ModernBertModel(config).eval()
     for parameter in model.parameters():
       parameter.data += 0.3 * torch.randn_like(parameter)
     model.save_pretrained(directory)
@@ -56,7 +55,7 @@ def main(folder):
         for name in ("token_ids", "padding_mask")
       )
     with torch.no_grad():
-      outputs = model.model(ids, attention_mask=mask)
+      outputs = model(ids, attention_mask=mask)
     np.save(directory / "outputs.npy", outputs.last_hidden_state.numpy())
 
 
