@@ -3,8 +3,9 @@
   python transformers_modernbert.py FOLDER
 
 For each FOLDER/N with sizes.json, arguments of `ModernBertBackbone`, and
-inputs.npz, writes the encoder, and the vectors of tokens as outputs.npy. A process of its own: PyTorch's compiler and TensorFlow,
-loaded into one, end it in some of their versions.
+inputs.npz, writes the encoder, and the vectors of tokens as outputs.npy. A
+process of its own: PyTorch's compiler and TensorFlow, loaded into one, end it
+in some of their versions.
 """
 
 import json
