@@ -35,6 +35,7 @@ _FIRST_CELLS = {
   "decoding": ["1.1", "1.1", "2.0", "2.0"],
   "growth": ["2"],
   "inference_encoder": ["1x8", "2x16"],
+  "local_attention": ["200"],
   "passage_search": ["1"],
   "pretraining_input": ["input", "model", "masking"],
   "serving": ["short", "short", "long", "long"],
