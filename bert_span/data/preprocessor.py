@@ -124,8 +124,8 @@ class SpanPreprocessor(keras.layers.Layer):
     elif isinstance(vocabulary, ModernBertPairs):
       self.tokenizer = ModernBertTokenizer(*vocabulary)
     elif isinstance(vocabulary, WordPieces):
-      tokens, keeps_accents = vocabulary
-      self.tokenizer = WordPieceTokenizer(tokens, do_lower_case, keeps_accents)
+      tokens, *rules = vocabulary
+      self.tokenizer = WordPieceTokenizer(tokens, do_lower_case, *rules)
     else:
       self.tokenizer = WordPieceTokenizer(vocabulary, do_lower_case)
     self._whole_words = isinstance(self.tokenizer, WordPieceTokenizer)

@@ -40,7 +40,8 @@ class LoadedPreset:
   )
   vocabulary_path: str | None = None  # beside the weights
   lower_case: bool | None = None  # in training; None if that is not known
-  keeps_accents: bool = False  # where text is lower-cased
+  # Arguments of `WordPieces`, if they are unusual.
+  word_rules: dict[str, bool] = dataclasses.field(default_factory=dict)
   description: str = ""  # the source in words, for the log
 
   def __post_init__(self):
@@ -86,8 +87,8 @@ class LoadedPreset:
         f"{padding}. Received: {tokens[padding]!r}. Use the vocabulary that "
         "belongs to it."
       )
-    if self.keeps_accents and kind == WORD_PIECES:
-      return WordPieces(vocabulary)
+    if any(self.word_rules.values()) and kind == WORD_PIECES:
+      return WordPieces(vocabulary, **self.word_rules)
     return vocabulary
 
 

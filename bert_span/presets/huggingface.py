@@ -94,6 +94,11 @@ _CONFIG_VALUES = {
     "bfloat16.",
   ),
 }
+# Keys of tokenizer_config.json, and those of the normalizer in tokenizer.json.
+_WORD_RULES = {
+  "strip_accents": "strip_accents",
+  "tokenize_chinese_chars": "handle_chinese_chars",
+}
 # Names that torch.compile and DistributedDataParallel put before a weight's.
 _WRAPPERS = re.compile(r"^((_orig_mod|module)\.)+")
 # An encoder in another package, as a Hugging Face directory.
@@ -329,7 +334,9 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
     own = own if own.tokens[0] == WORD_PIECES else files_of("bert")
     values["do_lower_case"] = do_lower_case
     if isinstance(vocabulary, WordPieces):
-      values["strip_accents"] = False
+      if vocabulary.keeps_accents:
+        values["strip_accents"] = False
+      values["tokenize_chinese_chars"] = not vocabulary.joins_chinese
       vocabulary = vocabulary.tokens
     write_lines(os.path.join(directory, "vocab.txt"), vocabulary)
   # transformers has no class of its own for ModernBERT's.
@@ -389,21 +396,22 @@ def refuse_pickled(directory, files):
 
 
 def find_tokenizer(preset):
-  """The path of the vocabulary, whether text is lower-cased, keeps accents.
+  """The path of the vocabulary, whether text is lower-cased, and word_rules.
 
-  The first is None if there is none, the second if no file says so; the third
-  is about text that is lower-cased.
+  The first is None if there is none, and the second if no file says so; for the
+  third see `LoadedPreset`.
   """
   files = *_TOKENIZER_FILES, CONFIG_FILE
   paths = {name: preset_file(preset, name) for name in files}
   values = {name: read_json_object(p) for name, p in paths.items() if p}
-  kind, lower_case, strip_accents = None, None, None
+  kind, lower_case, rules = None, None, {}
   if "tokenizer.json" in values:
     kind, lower_case = check_json(
       values["tokenizer.json"], paths["tokenizer.json"]
     )
     flat = flat_values(values["tokenizer.json"])
-    strip_accents = flat.get("normalizer.strip_accents")
+    for key, name in _WORD_RULES.items():
+      rules[key] = flat.get(f"normalizer.{name}")
   # transformers reads tokenizer.json, whatever is beside it.
   names = "tokenizer.json", *PIECE_FILES, "vocab.txt", "vocab.json"
   vocabularies = {name: preset_file(preset, name) for name in names}
@@ -427,16 +435,20 @@ def find_tokenizer(preset):
       is_any = values[name].get("tokenizer_class") == "PreTrainedTokenizerFast"
       if configured is not None and not is_any:
         lower_case = configured
-      if not is_any and "strip_accents" in values[name]:
-        strip_accents = values[name]["strip_accents"]
+      if not is_any:
+        rules |= {k: values[name][k] for k in _WORD_RULES if k in values[name]}
   if "added_tokens.json" in values:
     check_added_tokens(
       values["added_tokens.json"], kind, paths["added_tokens.json"]
     )
   if kind != "WordPiece":
     lower_case = False
-  keeps_accents = strip_accents is False and lower_case is not False
-  return vocabulary, lower_case, keeps_accents
+  keeps_accents = rules.get("strip_accents") is False
+  word_rules = {
+    "keeps_accents": keeps_accents and lower_case is not False,
+    "joins_chinese": rules.get("tokenize_chinese_chars") is False,
+  }
+  return vocabulary, lower_case, word_rules
 
 
 def _say_fallback(values, path, beside):

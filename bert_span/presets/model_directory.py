@@ -189,7 +189,8 @@ def save_tokenizer(
     write_lines(os.path.join(directory, _MERGES_FILE), merges)
     tokenizer = files.keras_tokenizer(None, None)
   else:
-    strips_accents = do_lower_case and not isinstance(vocabulary, WordPieces)
+    keeps_accents = getattr(vocabulary, "keeps_accents", False)
+    strips_accents = do_lower_case and not keeps_accents
     write_lines(path, getattr(vocabulary, "tokens", vocabulary))
     files = files if files.tokens[0] == WORD_PIECES else files_of("bert")
     tokenizer = files.keras_tokenizer(
@@ -198,7 +199,9 @@ def save_tokenizer(
   settings = keras.saving.serialize_keras_object(tokenizer)
   settings.pop("build_config", None)  # as KerasHub's save_to_preset
   if isinstance(vocabulary, WordPieces):
-    settings[_OWN_KEY] = {"keeps_accents": True}
+    # KerasHub reads this key, and does not write it.
+    settings["config"]["split_on_cjk"] = not vocabulary.joins_chinese
+    settings[_OWN_KEY] = {"keeps_accents": vocabulary.keeps_accents}
   write_json_atomically(os.path.join(directory, TOKENIZER_FILE), settings)
 
 
@@ -315,26 +318,26 @@ def read_heads(directory):
 
 
 def find_tokenizer(preset, backbone):
-  """The vocabulary's path, whether text is lower-cased, and keeps accents.
+  """The vocabulary's path, whether it is lower-cased, and word_rules.
 
-  The second is None if it is unknown.
+  The second is None if it is unknown; for the third see `LoadedPreset`.
   """
   paths = (preset_file(preset, name) for name in _VOCABULARY_FILES)
   vocabulary = next(filter(None, paths), None)
   if vocabulary is None:
-    return None, None, False
+    return None, None, {}
   kind = _KINDS[os.path.basename(vocabulary)]
   path = preset_file(preset, TOKENIZER_FILE)
-  lower_case, keeps_accents = None, False
+  lower_case, word_rules = None, {}
   if path:
-    lower_case, keeps_accents = _read_tokenizer(path, kind, backbone)
+    lower_case, word_rules = _read_tokenizer(path, kind, backbone)
   # Only WordPieces can be lower-cased.
   lower_case = lower_case if kind == WORD_PIECES else False
-  return vocabulary, lower_case, keeps_accents
+  return vocabulary, lower_case, word_rules
 
 
 def _read_tokenizer(path, kind, backbone):
-  """Whether a tokenizer.json of KerasHub lower-cases, and keeps accents."""
+  """Whether a tokenizer.json of KerasHub lower-cases, and word_rules."""
   values = read_json_object(path)
   own = files_of(architecture_of(backbone).name)
   name = values.get("registered_name")
@@ -367,7 +370,10 @@ def _read_tokenizer(path, kind, backbone):
         f" Received: {settings[key]!r}. Use another model."
       )
   about = checked_object(values.get(_OWN_KEY, {}), f"{path}, {_OWN_KEY}")
-  return lower_case, about.get("keeps_accents") is True
+  return lower_case, {
+    "keeps_accents": about.get("keeps_accents") is True,
+    "joins_chinese": settings.get("split_on_cjk") is False,
+  }
 
 
 def _head_files(directory):

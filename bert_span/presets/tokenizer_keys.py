@@ -2,8 +2,9 @@
 
 The tables give the values with which bert_span computes the same tokens; None
 stands for a missing key. A file with another value is refused by the name of
-the key. do_lower_case and strip_accents, and those of a normalizer, are used.
-All other keys leave the tokens of a question and a passage as they are.
+the key. do_lower_case, strip_accents and tokenize_chinese_chars, and those of a
+normalizer, are used. All other keys leave the tokens of a question and a
+passage as they are.
 """
 
 import itertools
@@ -22,7 +23,7 @@ CONFIG_VALUES = {
     ),
     "do_basic_tokenize": (None, True),
     "never_split": (None, []),
-    "tokenize_chinese_chars": (None, True),
+    "tokenize_chinese_chars": (None, True, False),
     # Of BertJapaneseTokenizer, which divides words by their morphology.
     "word_tokenizer_type": (None, "basic"),
     "subword_tokenizer_type": (None, "wordpiece"),
@@ -98,7 +99,7 @@ JSON_VALUES = {
   "WordPiece": {
     "normalizer.type": ("BertNormalizer",),
     "normalizer.clean_text": (True,),
-    "normalizer.handle_chinese_chars": (True,),
+    "normalizer.handle_chinese_chars": (True, False),
     "pre_tokenizer.type": ("BertPreTokenizer",),
     "model.unk_token": ("[UNK]",),
     "model.continuing_subword_prefix": ("##",),

@@ -31,7 +31,7 @@ from bert_span.pretraining.text_sources import (
 )
 from bert_span.storage.record_files import is_record_file
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import vocabulary_sha256
+from bert_span.text.vocabulary import check_vocabulary, vocabulary_sha256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +43,9 @@ class PretrainingInput:
   max_seq_length: int  # WordPieces, [CLS] and [SEP] included
   masking: MaskingOptions  # with max_predictions
   chunk_blocks: int = 8192  # blocks that are shuffled together
+
+  def __post_init__(self):
+    check_vocabulary(self.vocabulary)
 
   @functools.cached_property
   def mask(self):

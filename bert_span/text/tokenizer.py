@@ -28,6 +28,19 @@ _MAX_WORD_CHARACTERS = 200
 _DROPPED = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}\x{fffd}\p{Cf}]"
 # Unicode's White_Space, which is more than RE2's \s.
 WHITE_SPACE = r"\t-\r\x{85}\p{Z}"
+# What run_squad calls Chinese characters: first, last, and how far away are the
+# private ones that replace them if they are to be no words, which
+# tensorflow-text would make of them.
+_CHINESE = (
+  *((0x3400, 0x4DBF, 0xF0000), (0x4E00, 0x9FFF, 0xF0000)),
+  *((0xF900, 0xFAFF, 0xF0000), (0x20000, 0x2A6DF, 0xE0000)),
+  *((0x2A700, 0x2CEAF, 0xE0000), (0x2F800, 0x2FA1F, 0xE0000)),
+)
+_PRIVATE = {
+  code: code + shift
+  for first, last, shift in _CHINESE
+  for code in range(first, last + 1)
+}
 # Text that is tokenized at once, which takes some 100 bytes a character.
 _PIECE_BYTES = 1 << 18
 
@@ -107,10 +120,11 @@ class WordPieceTokenizer(Tokenizer):
     vocabulary: list of tokens of a BERT model, the index is the id.
     do_lower_case: lower-case and strip accents (uncased models).
     keeps_accents: do not strip accents where text is lower-cased, as some
-      German and Turkish models.
+      German models.
+    joins_chinese: make no word of each Chinese character, which run_squad does.
 
   Source: google-research/bert, tokenization.py (BasicTokenizer and
-  WordpieceTokenizer); accents are kept as by the tokenizers library.
+  WordpieceTokenizer); the last two arguments as in the tokenizers library.
   """
 
   # Arguments of `SlidingWindows`. run_squad pads with 0.
@@ -118,7 +132,12 @@ class WordPieceTokenizer(Tokenizer):
   resource = None  # for a SavedModel to track
 
   def __init__(
-    self, vocabulary, do_lower_case=True, keeps_accents=False, **kwargs
+    self,
+    vocabulary,
+    do_lower_case=True,
+    keeps_accents=False,
+    joins_chinese=False,
+    **kwargs,
   ):
     check_vocabulary(vocabulary)
     vocabulary = list(vocabulary)
@@ -126,10 +145,13 @@ class WordPieceTokenizer(Tokenizer):
     self.do_lower_case = do_lower_case
     self.keeps_accents = keeps_accents
     self._strips_accents = do_lower_case and not keeps_accents
+    self.joins_chinese = joins_chinese
     self.cls_id, self.sep_id, self.unknown_id = map(
       vocabulary.index, (CLS_TOKEN, SEP_TOKEN, UNKNOWN_TOKEN)
     )
     self._begins_word = np.array([not t.startswith("##") for t in vocabulary])
+    if joins_chinese:
+      vocabulary = [token.translate(_PRIVATE) for token in vocabulary]
     try:
       self.wordpiece = tf_text.FastWordpieceTokenizer(
         vocabulary,
@@ -148,14 +170,16 @@ class WordPieceTokenizer(Tokenizer):
   @property
   def full_vocabulary(self):
     """What a `SpanPreprocessor` is made of."""
+    rules = self.keeps_accents, self.joins_chinese
     vocabulary = self.vocabulary
-    return WordPieces(vocabulary) if self.keeps_accents else vocabulary
+    return WordPieces(vocabulary, *rules) if any(rules) else vocabulary
 
   def call(self, texts):
     """Returns the `Tokens` of texts, string [batch], UTF-8."""
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     # One text, in pieces of bounded memory. No word contains a line break.
-    pieces = _pieces(tf.strings.reduce_join(texts, separator="\n"))
+    joined = tf.strings.reduce_join(texts, separator="\n")
+    pieces = _pieces(joined, self.joins_chinese)
     found = tf.map_fn(
       self._tokens_of_piece,
       pieces,
@@ -213,6 +237,8 @@ class WordPieceTokenizer(Tokenizer):
     if self._strips_accents:
       decomposed = tf_text.normalize_utf8(kept, "NFD")
       normalized = tf.strings.regex_replace(decomposed, r"\p{Mn}", "")
+    if self.joins_chinese:
+      normalized = _without_chinese(normalized)
     is_mark = tf.not_equal(kept, "") & tf.equal(normalized, "")
     return Characters(
       code_points.row_splits,
@@ -243,6 +269,7 @@ class WordPieceTokenizer(Tokenizer):
       **super().get_config(),
       "do_lower_case": self.do_lower_case,
       "keeps_accents": self.keeps_accents,
+      "joins_chinese": self.joins_chinese,
     }
 
 
@@ -257,7 +284,17 @@ def _text_starts(texts, gap):
   return tf.cumsum(lengths, exclusive=True)
 
 
-def _pieces(text):
+def _without_chinese(texts):
+  """Replaces Chinese characters by those of `_PRIVATE`; string [n]."""
+  codes = tf.strings.unicode_decode(texts, "UTF-8")
+  values = codes.values
+  for first, last, shift in _CHINESE:
+    is_within = (values >= first) & (values <= last)
+    values = tf.where(is_within, values + shift, values)
+  return tf.strings.unicode_encode(codes.with_values(values), "UTF-8")
+
+
+def _pieces(text, joins_chinese):
   """Divides a text, string scalar, into pieces of some _PIECE_BYTES.
 
   They begin where every word ends: at a blank, at a line break, or at a Chinese
@@ -266,7 +303,7 @@ def _pieces(text):
   data = tf.io.decode_raw(text, tf.uint8)  # [bytes]
   is_blank = (data == ord(" ")) | (data == ord("\n"))
   is_chinese = (data >= 0xE5) & (data <= 0xE8)
-  ends_of_words = _indices(is_blank | is_chinese)
+  ends_of_words = _indices(is_blank if joins_chinese else is_blank | is_chinese)
   places = tf.range(0, tf.size(data), _PIECE_BYTES)[1:]
   size = tf.shape(data)
   found = tf.searchsorted(ends_of_words, places)

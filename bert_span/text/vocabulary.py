@@ -19,14 +19,14 @@ _MAX_TOKEN_BYTES = 256  # of a WordPiece without ##
 
 
 class WordPieces(NamedTuple):
-  """WordPieces of text that is lower-cased and keeps its accents, or not.
+  """WordPieces of an unusual `WordPieceTokenizer`, whose arguments they are.
 
-  A list of tokens has the usual text, which loses accents where it is
-  lower-cased.
+  Those of the usual one are a list of tokens.
   """
 
   tokens: list[str]
-  keeps_accents: bool = True
+  keeps_accents: bool = False
+  joins_chinese: bool = False
 
 
 class BytePairs(NamedTuple):
@@ -64,8 +64,9 @@ def check_vocabulary(tokens, source="the vocabulary"):
     )
   if isinstance(tokens, WordPieces):
     raise ValueError(
-      f"{source} is of text that is lower-cased and keeps its accents, which "
-      "cannot be used for this. Use the vocab.txt of another model."
+      f"{source} is that of a tokenizer which keeps accents in lower-cased "
+      "text or joins Chinese characters, and cannot be used for this. Use the "
+      "vocab.txt of another model."
     )
   required = (UNKNOWN_TOKEN, CLS_TOKEN, SEP_TOKEN)
   missing = [token for token in required if token not in tokens]

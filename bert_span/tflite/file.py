@@ -192,8 +192,9 @@ def vocabulary_files(vocabulary):
     content = json.dumps(json_of_modernbert_pairs(vocabulary)).encode()
   elif isinstance(vocabulary, WordPieces):
     raise ValueError(
-      "A TFLite file cannot have text that is lower-cased and keeps its "
-      "accents: its runners strip them. Export a SavedModel."
+      "A TFLite file cannot have a tokenizer that keeps accents in lower-cased "
+      "text or joins Chinese characters: its runners do not. Export a "
+      "SavedModel."
     )
   else:
     if isinstance(vocabulary, BytePairs):

@@ -139,10 +139,10 @@ def test_each_accepted_value_gives_the_tokens_of_transformers(
     if isinstance(theirs, str):  # transformers cannot do without the key
       assert case[3] is None and "missing field" in theirs, (case, theirs)
       continue
-    path, lower_case, keeps_accents = find_tokenizer(folder)
+    path, lower_case, rules = find_tokenizer(folder)
     vocabulary = load_vocabulary(path)
-    if keeps_accents:
-      vocabulary = WordPieces(vocabulary)
+    if any(rules.values()):
+      vocabulary = WordPieces(vocabulary, **rules)
     key = str(vocabulary), lower_case
     if key not in made:
       preprocessor = SpanPreprocessor(
@@ -156,5 +156,6 @@ def test_each_accepted_value_gives_the_tokens_of_transformers(
     if made[key] != theirs:
       wrong.append(case)
   assert not wrong
-  # Cased and uncased WordPieces, with accents and without, and byte pairs.
-  assert len(made) == 4
+  # Byte pairs, and WordPieces: cased, uncased, with accents, and with Chinese
+  # characters that are no words.
+  assert len(made) == 5

@@ -114,22 +114,52 @@ def test_lower_case_with_accents():
     *(("i", 0, 1), ("##\u0307", 0, 1), ("a", 2, 3)),
   ]
   layer = WordPieceTokenizer.from_config(kept.get_config())
-  assert layer.full_vocabulary == WordPieces(_VOCABULARY)
+  assert layer.full_vocabulary == WordPieces(_VOCABULARY, True)
   with pytest.raises(ValueError, match="accents"):
     WordPieceTokenizer(kept.full_vocabulary)
 
 
+def test_chinese_characters_that_are_no_words(monkeypatch):
+  tokens = [*_VOCABULARY, "##中", "中文", "\U00020000", "##\u4e9b"]
+  joined = WordPieceTokenizer(tokens, joins_chinese=True)
+  assert _pieces(joined, "a中文 中文中!") == [
+    *(("[UNK]", 0, 3), ("中文", 4, 6), ("##中", 6, 7), ("!", 7, 8)),
+  ]
+  assert _pieces(joined, "\U00020000中\u4e9b É") == [
+    *(("\U00020000", 0, 1), ("##中", 1, 2), ("##\u4e9b", 2, 3), ("e", 4, 5)),
+  ]
+  # No word is cut where a long text is.
+  monkeypatch.setattr(tokenizer_lib, "_PIECE_BYTES", 7)
+  pieces = _pieces(joined, "中文中中中中中 中文")
+  assert [start for _, start, _ in pieces] == [0, 2, 3, 4, 5, 6, 8]
+
+
 @pytest.mark.large
-def test_accents_are_kept_as_by_the_tokenizers_package(repository):
+@pytest.mark.parametrize(
+  ("keeps_accents", "joins_chinese"),
+  [(True, False), (False, True), (True, True)],
+)
+def test_unusual_words_are_those_of_the_tokenizers_package(
+  repository, keeps_accents, joins_chinese
+):
   texts = _texts_with_accents(repository)
   lower = [text.lower() for text in texts]
+  if not keeps_accents:  # The package has no final sigma.
+    texts = [text for text in texts if "Σ" not in text]
+    lower = [
+      "".join(
+        c
+        for c in unicodedata.normalize("NFD", text)
+        if unicodedata.category(c) != "Mn"
+      )
+      for text in lower
+    ]
   words = {w for text in lower[:600] for w in re.findall(r"\w{1,6}", text)}
-  characters = {c.lower() for text in [*texts, *lower] for c in text}
+  characters = {c for text in lower for c in text}
+  if keeps_accents:
+    characters |= {x for text in texts for c in text for x in c.lower()}
   letters = {
-    c
-    for text in characters
-    for c in text
-    if c.strip() and unicodedata.category(c)[0] != "C"
+    c for c in characters if c.strip() and unicodedata.category(c)[0] != "C"
   }
   vocabulary = list(
     dict.fromkeys(
@@ -139,17 +169,20 @@ def test_accents_are_kept_as_by_the_tokenizers_package(repository):
       ]
     )
   )
-  ours = WordPieceTokenizer(vocabulary, keeps_accents=True)
+  ours = WordPieceTokenizer(vocabulary, True, keeps_accents, joins_chinese)
   theirs = tokenizers.BertWordPieceTokenizer(
     {token: i for i, token in enumerate(vocabulary)},
     lowercase=True,
-    strip_accents=False,
+    strip_accents=not keeps_accents,
+    handle_chinese_chars=not joins_chinese,
   )
   found = zip(*(part.to_list() for part in ours(texts)), strict=True)
   for text, (ids, starts, ends) in zip(texts, found, strict=True):
     expected = theirs.encode(text, add_special_tokens=False)
     assert ids == expected.ids, text
-    assert list(zip(starts, ends, strict=True)) == expected.offsets, text
+    assert starts == [start for start, _ in expected.offsets], text
+    if keeps_accents:  # Else marks belong to the token before them, here.
+      assert ends == [end for _, end in expected.offsets], text
 
 
 def _texts_with_accents(repository):
