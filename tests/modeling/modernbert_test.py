@@ -12,11 +12,12 @@ import keras_hub
 import numpy as np
 import pytest
 from keras import ops
-from tiny_extractor import extractor_of
+from tiny_extractor import QUESTION, extractor_of
 
 from bert_span.modeling import modernbert
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.presets.huggingface import load_huggingface, save_huggingface
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 _SIZES = {
   "vocabulary_size": 60,
@@ -332,3 +333,26 @@ def test_a_head_with_another_epsilon_than_the_encoder_is_not_written(tmp_path):
   extractor.head_is_trained = True
   with pytest.raises(ValueError, match="norm_eps"):
     save_huggingface(extractor, tmp_path / "model")
+
+
+@pytest.mark.large
+@pytest.mark.usefixtures("few_samples")
+def test_a_tflite_file_of_any_length_answers_as_the_model(tmp_path):
+  # Windows of up to 96 tokens, with local layers of blocks of 4.
+  extractor = extractor_of("modernbert")
+  extractor.head_is_trained = True
+  path = str(tmp_path / "model.tflite")
+  extractor.export(path, "litert", dynamic_length=True)
+  file = TFLiteSpanExtractor(path)
+  # Texts with tokens of several blanks, and letters that NFC composes.
+  composed = "e\u0301"
+  passages = [f"The {composed * n} mill  was  in" for n in range(0, 90, 9)]
+  for passage in passages:
+    expected = extractor.answer(QUESTION, passage)
+    found = file.answer(QUESTION, passage)
+    assert found.text == passage[found.char_start : found.char_end]
+    assert (found.text, found.char_start) == (
+      expected.text,
+      expected.char_start,
+    )
+    assert found.score == pytest.approx(expected.score, rel=1e-4)

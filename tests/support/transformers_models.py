@@ -161,7 +161,7 @@ def _write_published(directory, inputs_path):
     directory, dtype=torch.float32, output_loading_info=True
   )
   # Of heads, and of poolers, not all are there.
-  encoder = ("embeddings", ".layer.", ".layers.", "norm", "qa_outputs")
+  encoder = ("embeddings", ".layer.", ".layers.", "final_norm", "qa_outputs")
   missing = report["missing_keys"]
   assert not [n for n in missing if any(x in n for x in encoder)], missing
   if name.endswith("ForQuestionAnswering"):
