@@ -226,7 +226,7 @@ def check_json(values, path):
   flat = flat_values(values)
   marks = (k for mark, k in _TYPE_MARKS.items() if f"model.{mark}" in flat)
   kind = flat.get("model.type") or next(marks, None)
-  kinds = _TYPE_MARKS.values()
+  kinds = [kind for kind in JSON_VALUES if kind != NFC_PAIRS]
   if kind not in kinds:
     raise ValueError(
       f"{path}: the type of its model must be {' or '.join(kinds)}. "
