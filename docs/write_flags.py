@@ -40,8 +40,8 @@ def flags_page():
     document = sys.modules[options_type.__module__].__doc__
     groups = _groups(options_type)
     own = groups.pop(options_type, [])
-    names = [f"[{_title(group)}](#{_anchor(group)})" for group in groups]
-    also = f"\nAlso: {', '.join(names)}.\n" if names else ""
+    names = [f"[{x.__name__}](#{x.__name__.lower()})" for x in groups]
+    also = f"\nAlso those of {', '.join(names)}.\n" if names else ""
     rows = "".join(_row(field, options_type) for field in own)
     parts.append(
       f"### {name}\n\n{document.splitlines()[0]}\n\n{_TABLE}{rows}{also}"
@@ -54,10 +54,10 @@ def flags_page():
         if field.name not in known
       }
   parts.append("## Shared flags\n")
-  for group in sorted(shared, key=_title):
+  for group in sorted(shared, key=lambda kind: kind.__name__):
     line = group.__doc__.splitlines()[0]
     rows = "".join(shared[group].values())
-    parts.append(f"### {_title(group)}\n\n{line}\n\n{_TABLE}{rows}")
+    parts.append(f"### {group.__name__}\n\n{line}\n\n{_TABLE}{rows}")
   return "\n".join(parts)
 
 
@@ -82,16 +82,6 @@ def _groups(options_type):
       )
       groups.setdefault(owner, []).append(field)
   return groups
-
-
-def _title(kind):
-  """The words of a class name: TrainOptions is "Train options"."""
-  words = "".join(f" {c.lower()}" if c.isupper() else c for c in kind.__name__)
-  return words.strip().capitalize()
-
-
-def _anchor(kind):
-  return _title(kind).lower().replace(" ", "-")
 
 
 def _row(field, options_type):

@@ -94,7 +94,7 @@ def test_what_an_exported_model_has_fixed_is_refused(
 ):
   (tmp_path / "saved_model.pb").touch()
   options = BeamPredictOptions(
-    model=tmp_path, patterns=questions, output_dir=tmp_path / "out", **given
+    model=tmp_path, input=questions, output_dir=tmp_path / "out", **given
   )
   (name,) = given
   with pytest.raises(ValueError, match=f"`{name}` is fixed"):

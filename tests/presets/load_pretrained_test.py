@@ -42,7 +42,7 @@ def test_keras_hub_preset_brings_its_vocabulary(tmp_path):
   [
     ("config.json", "architectures", ["RobertaModel"]),
     ("config.json", "tokenizer_class", "BertJapaneseTokenizer"),
-    ("tokenizer_config.json", "strip_accents", False),
+    ("tokenizer_config.json", "never_split", ["x"]),
   ],
 )
 def test_a_model_on_a_hub_is_checked_as_a_directory_is(
@@ -63,7 +63,7 @@ def test_a_model_on_a_hub_is_checked_as_a_directory_is(
 @pytest.mark.parametrize(
   ("name", "content", "message"),
   [
-    ("bert_config.json", "{}", r"--bert_config_file=.*--vocab_file="),
+    ("bert_config.json", "{}", r"bert_config_file=.*vocab_file="),
     ("notes.txt", "x", r"config\.json.*notes\.txt"),
     ("config.json", '{"a": 1}', r"config\.json of a known kind"),
     ("pytorch_model.bin", "", r"no config\.json.*pytorch_model\.bin"),

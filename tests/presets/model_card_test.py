@@ -4,6 +4,7 @@ import pytest
 from tiny_extractor import shared_extractor, tiny_extractor
 
 from bert_span import SpanExtractor
+from bert_span.convert import ConvertOptions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.jobs.convert import convert
 from bert_span.presets.model_card import is_written_here
@@ -61,7 +62,8 @@ def test_an_edited_card_is_kept_and_another_is_written_again(tmp_path):
   assert _card(directory) == edited
   # Exports quote what a person wrote.
   assert "license: mit" in training_run(str(directory))["card"]
-  convert(str(directory), str(tmp_path / "converted"))
+  options = ConvertOptions(model=directory, output_dir=tmp_path / "converted")
+  convert(options)
   assert _card(tmp_path / "converted") == edited
 
 
