@@ -94,7 +94,6 @@ def tiny_extractor(
   seed=7,
   kind=SpanExtractor,
   vocabulary=VOCABULARY,
-  head=None,
   **encoder,
 ):
   """One layer, logits that differ clearly; with version_2 "no answer" too."""
@@ -111,7 +110,6 @@ def tiny_extractor(
       vocabulary, do_lower_case, window_options, pad_to_max=fixed_length
     ),
     kind.decoder_class.options_type(version_2_with_negative=version_2),
-    head,
   )
   rng = np.random.default_rng(seed)
   for weight in backbone.weights:
