@@ -30,11 +30,16 @@ from bert_span.options.messages import shortened
 from bert_span.squad.example import NOT_LOCATED, AnswerSpan, check_located
 from bert_span.squad.rules import examples_to_learn, with_answer_to_learn
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
+from bert_span.text.modernbert_tokenizer import ModernBertTokenizer
 from bert_span.text.options import WindowOptions
 from bert_span.text.sentencepiece_model import SentencePieces
 from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from bert_span.text.tokenizer import Tokenizer, WordPieceTokenizer
-from bert_span.text.vocabulary import BytePairs, WordPieces
+from bert_span.text.vocabulary import (
+  BytePairs,
+  ModernBertPairs,
+  WordPieces,
+)
 from bert_span.text.windows import SlidingWindows
 
 
@@ -61,7 +66,7 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
   Args:
     tokenizer: a tokenizer of this package, or the vocabulary of a new one: list
       of WordPieces, the index is the id; or `WordPieces`, the `BytePairs` of
-      RoBERTa, or `SentencePieces`.
+      RoBERTa, `ModernBertPairs`, or `SentencePieces`.
     do_lower_case: lower-case and strip accents; only for a list of WordPieces.
     options: `WindowOptions`.
     pad_to_max: pad every batch to max_seq_length, and score the padding as the
@@ -121,6 +126,8 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
       tokenizer = SentencePieceTokenizer(*tokenizer)
     elif isinstance(tokenizer, BytePairs):
       tokenizer = BytePairTokenizer(*tokenizer)
+    elif isinstance(tokenizer, ModernBertPairs):
+      tokenizer = ModernBertTokenizer(*tokenizer)
     elif isinstance(tokenizer, WordPieces):
       tokens, *rules = tokenizer
       tokenizer = WordPieceTokenizer(tokens, do_lower_case, *rules)

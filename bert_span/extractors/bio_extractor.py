@@ -44,8 +44,8 @@ class BioExtractor(Extractor):
   decoder_class = BioDecoder
 
   @staticmethod
-  def make_head(use_bias=True):
-    return BioHead()  # It always has a bias.
+  def make_head(use_bias=True, has_transform=False):
+    return BioHead()  # It always has a bias, and no transform.
 
   @staticmethod
   def make_loss(options=None):

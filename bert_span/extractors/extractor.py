@@ -30,7 +30,7 @@ from bert_span.extractors.question_batches import (
   question_batches,
 )
 from bert_span.keras_backend import check_not_forked
-from bert_span.modeling.architectures import ARCHITECTURES
+from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import (
   build_encoder,
   check_not_quantized,
@@ -77,8 +77,8 @@ class Extractor(keras_hub.models.Task):
   tests/extractors/third_extractor_test.py. It has the attributes below, and
   these methods, which belong to the class:
 
-    make_head(use_bias=True): a new head, a Keras layer whose name ends in
-      "_head".
+    make_head(use_bias=True, has_transform=False): a new head, a Keras layer
+      whose name ends in "_head"; the arguments are those of a `SpanHead`.
     make_loss(options=None): the keras.losses.Loss of each output, of
       `FineTuningOptions`; its `call` returns losses [windows].
 
@@ -126,7 +126,9 @@ class Extractor(keras_hub.models.Task):
     compile=False,
     **kwargs,
   ):
-    head = self.make_head(head_bias) if head is None else head
+    if head is None:
+      has_transform = architecture_of(backbone).head_has_transform
+      head = self.make_head(head_bias, has_transform)
     inputs = {
       name: keras.Input((None,), dtype="int32", name=name)
       for name in ("token_ids", "segment_ids", "padding_mask")
@@ -711,7 +713,9 @@ class Extractor(keras_hub.models.Task):
       vocabulary, lower_case, window_options, pad_to_max=fixed_length
     )
     tensors = cls.head_tensors(loaded)
-    head = cls.make_head("bias" in tensors) if tensors else None
+    head = None
+    if tensors:
+      head = cls.make_head("bias" in tensors, "transform_kernel" in tensors)
     extractor = cls(
       loaded.backbone, preprocessor, decoder_options, head, head_bias
     )

@@ -95,8 +95,8 @@ class SpanExtractor(Extractor):
     return sorted(answers, key=lambda item: item.margin, reverse=True)
 
   @staticmethod
-  def make_head(use_bias=True):
-    return SpanHead(use_bias=use_bias)
+  def make_head(use_bias=True, has_transform=False):
+    return SpanHead(use_bias, has_transform)
 
   @staticmethod
   def make_loss(options=None):

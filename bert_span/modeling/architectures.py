@@ -13,9 +13,12 @@ from bert_span.modeling.encoder_config import (
   DebertaConfig,
   EncoderConfig,
   MobileBertConfig,
+  ModernBertConfig,
 )
 from bert_span.modeling.mobilebert import MobileBertBackbone
 from bert_span.modeling.mobilebert_inference import MobileBertInference
+from bert_span.modeling.modernbert import ModernBertBackbone
+from bert_span.modeling.modernbert_inference import ModernBertInference
 
 _SIZES = (
   *("vocabulary_size", "num_layers", "num_heads", "hidden_dim"),
@@ -35,6 +38,8 @@ class Architecture:
   activation: str = "gelu"
   layer_norm_epsilon: float = 1e-12
   float16_overflow: str = ""  # why it is not computed in float16
+  # Whether a new span head has the transform of a `SpanHead`.
+  head_has_transform: bool = False
   # What an `InferenceEncoder` computes, made of a backbone; None is BERT's.
   inference: Callable | None = None
 
@@ -101,6 +106,20 @@ _ARCHITECTURES = (
       "KerasHub scales the attention scores after their products, which exceed "
       "float16 in trained models (huggingface/transformers#24116)"
     ),
+  ),
+  # Warner et al. 2024, arXiv 2412.13663.
+  Architecture(
+    "modernbert",
+    ModernBertBackbone,
+    _same(
+      *(*_SIZES, "global_attn_every_n_layers", "sliding_window_size"),
+      *("global_rope_max_wavelength", "local_rope_max_wavelength"),
+      *("layer_norm_epsilon", "attention_dropout"),
+    ),
+    ModernBertConfig,
+    layer_norm_epsilon=1e-5,
+    head_has_transform=True,
+    inference=ModernBertInference,
   ),
 )
 ARCHITECTURES = {each.name: each for each in _ARCHITECTURES}

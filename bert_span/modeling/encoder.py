@@ -66,13 +66,13 @@ def encoder_config(backbone):
     settings[name] = getattr(backbone, argument)
   layer = backbone.transformer_layers[0]
   names = {function: name for name, function in ACTIVATIONS.items()}
-  return architecture.config(
-    **settings,
-    dropout=backbone.dropout,
-    attention_dropout=_attention_dropout(layer).rate,
-    activation=names.get(layer.activation, architecture.activation),
-    architecture=architecture.name,
-  )
+  settings |= {
+    "dropout": backbone.dropout,
+    "attention_dropout": _attention_dropout(layer).rate,
+    "activation": names.get(layer.activation, architecture.activation),
+    "architecture": architecture.name,
+  }
+  return architecture.config(**settings)
 
 
 def merged_weights(model):

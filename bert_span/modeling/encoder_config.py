@@ -129,3 +129,49 @@ class DebertaConfig(EncoderConfig):
         "position_buckets must be given, at least 2 and less than twice the "
         f"{positions} positions. Received: {buckets}"
       )
+
+
+@dataclasses.dataclass(frozen=True)
+class ModernBertConfig(EncoderConfig):
+  """A ModernBERT; the defaults are those of `ModernBertBackbone`."""
+
+  architecture: str = option("modernbert", "Name in `ARCHITECTURES`.")
+  num_layers: int = _size(22, "Transformer layers.", maximum=MAX_LAYERS)
+  intermediate_dim: int = _size(1152, "Width inside the feed-forward part.")
+  max_sequence_length: int = _size(8192, "Tokens that it was trained with.")
+  dropout: float = _dropout(
+    0.0, "Rate after embeddings, attention, feed-forward."
+  )
+  attention_dropout: float = _dropout(0.0, "Rate on attention probabilities.")
+  activation: str = option(
+    "gelu",
+    "Activation of the feed-forward part's half that is not its gate.",
+    choices=("gelu", "relu", "relu6"),  # Keras has the same names.
+  )
+  layer_norm_epsilon: float = option(
+    1e-5, "Added to the variance by LayerNorm.", above=0.0
+  )
+  global_attn_every_n_layers: int = _size(
+    3, "Layers 0, n, 2 n, .. are global, the others local."
+  )
+  sliding_window_size: int = _size(
+    128,
+    "Tokens around its own that a token of a local layer attends to.",
+    minimum=2,
+  )
+  global_rope_max_wavelength: float = option(
+    160000.0, "Base of the rotary positions of global layers.", above=0.0
+  )
+  local_rope_max_wavelength: float = option(
+    10000.0, "Base of the rotary positions of local layers.", above=0.0
+  )
+
+  def __post_init__(self):
+    super().__post_init__()
+    head_size = self.hidden_dim // self.num_heads
+    for name, value in (
+      ("heads' size", head_size),
+      ("sliding window", self.sliding_window_size),
+    ):
+      if value % 2:
+        raise ValueError(f"the {name} must be even. Received: {value}")

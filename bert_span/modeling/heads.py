@@ -4,6 +4,8 @@ import keras
 
 from bert_span.modeling.tags import NUM_TAGS
 
+TRANSFORM_EPSILON = 1e-5  # of the LayerNorm in a head, as published
+
 
 class Float32Layer(keras.layers.Layer):
   """A layer that computes in float32, whatever Keras' global policy is."""
@@ -45,6 +47,8 @@ class SpanHead(Head):
   Args:
     use_bias: whether to add a bias, as the original code does and the paper
       does not; a softmax over positions is the same.
+    has_transform: whether T_i is LayerNorm(gelu(D t_i)) of the encoder's vector
+      t_i, without biases, as in transformers' class of ModernBERT.
 
   Called with sequence_output, float [batch, seq_length, hidden], it returns the
   pair (start_logits, end_logits), each float32 [batch, seq_length].
@@ -53,12 +57,24 @@ class SpanHead(Head):
   create_model (cls/squad/output_weights, output_bias).
   """
 
-  def __init__(self, use_bias=True, name="span_head", **kwargs):
+  def __init__(
+    self, use_bias=True, has_transform=False, name="span_head", **kwargs
+  ):
     super().__init__(name=name, **kwargs)
-    self.use_bias = use_bias
+    self.use_bias, self.has_transform = use_bias, has_transform
     self.kernel = self.bias = None
 
   def build(self, input_shape):
+    if self.has_transform:
+      hidden_dim = input_shape[-1]
+      self.transform_kernel = self.add_weight(
+        name="transform_kernel",
+        shape=(hidden_dim, hidden_dim),
+        initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+      )
+      self.transform_gamma = self.add_weight(
+        name="transform_gamma", shape=(hidden_dim,), initializer="ones"
+      )
     self.kernel = self.add_weight(
       name="kernel",
       shape=(input_shape[-1], 2),
@@ -69,13 +85,22 @@ class SpanHead(Head):
       self.bias = self.add_weight(name="bias", shape=(2,), initializer="zeros")
 
   def call(self, sequence_output):
+    if self.has_transform:
+      x = keras.ops.matmul(sequence_output, self.transform_kernel)
+      x = keras.ops.gelu(x, approximate=False)
+      sequence_output = keras.ops.layer_normalization(
+        x, gamma=self.transform_gamma, epsilon=TRANSFORM_EPSILON
+      )
     logits = keras.ops.matmul(sequence_output, self.kernel)
     if self.use_bias:
       logits += self.bias
     return logits[..., 0], logits[..., 1]  # each [batch, seq_length]
 
   def get_config(self):
-    return {**super().get_config(), "use_bias": self.use_bias}
+    return super().get_config() | {
+      "use_bias": self.use_bias,
+      "has_transform": self.has_transform,
+    }
 
 
 @keras.saving.register_keras_serializable(package="bert_span")

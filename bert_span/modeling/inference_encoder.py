@@ -120,11 +120,13 @@ class InferenceEncoder(tf.Module):
 
   def dense(self, name, inputs):
     """[tokens, in] to [tokens, out]; heads and head_size count as one axis."""
-    bias = tf.reshape(self.weight(f"{name}/bias"), [-1])
-    kernel = tf.reshape(
-      self.weight(f"{name}/kernel"), [inputs.shape[-1], bias.shape[0]]
+    kernel = tf.reshape(self.weight(f"{name}/kernel"), [inputs.shape[-1], -1])
+    outputs = tf.matmul(inputs, kernel)
+    if f"{name}/bias" not in self._weights:
+      return outputs
+    return tf.nn.bias_add(
+      outputs, tf.reshape(self.weight(f"{name}/bias"), [-1])
     )
-    return tf.nn.bias_add(tf.matmul(inputs, kernel), bias)
 
   def layer_norm(self, name, inputs):
     inputs, epsilon = tf.cast(inputs, tf.float32), self._epsilons[name]
@@ -132,11 +134,10 @@ class InferenceEncoder(tf.Module):
       inputs -= tf.reduce_mean(inputs, -1, keepdims=True)
       variance = tf.reduce_mean(tf.square(inputs), -1, keepdims=True)
       inputs *= tf.math.rsqrt(variance + epsilon)
-    gamma, beta = (
-      tf.cast(self._weights[f"{name}/{part}"], tf.float32)
-      for part in ("gamma", "beta")
-    )
-    return tf.cast(inputs * gamma + beta, self._dtype)
+    outputs = inputs * tf.cast(self._weights[f"{name}/gamma"], tf.float32)
+    if f"{name}/beta" in self._weights:
+      outputs += tf.cast(self._weights[f"{name}/beta"], tf.float32)
+    return tf.cast(outputs, self._dtype)
 
   def rows(self, name, ids):
     name = f"{name}/embeddings"

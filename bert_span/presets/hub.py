@@ -39,7 +39,7 @@ _KERAS_FILES = (
   *("task.json", "task.weights.h5", "preprocessor.json", "checksums.json"),
   *("selection.json", "assets/tokenizer/vocabulary.txt", "README.md"),
   *("assets/tokenizer/vocabulary.json", "assets/tokenizer/merges.txt"),
-  "assets/tokenizer/vocabulary.spm",
+  *("assets/tokenizer/vocabulary.spm", "assets/tokenizer/tokenizer.json"),
 )
 _LOGIN = "log in with `hf auth login`, or set HF_TOKEN"
 _fetched = {}  # handle -> directory

@@ -9,6 +9,7 @@ import numpy as np
 
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import encoder_config, merged_weights
+from bert_span.modeling.heads import TRANSFORM_EPSILON
 from bert_span.modeling.keras_internals import preset_file
 from bert_span.options.messages import shortened
 from bert_span.presets.architectures.architecture_files import (
@@ -22,7 +23,10 @@ from bert_span.presets.encoder_weights import (
   load_encoder,
   parse_config,
 )
-from bert_span.presets.tokenizer_json import json_of_sentence_pieces
+from bert_span.presets.tokenizer_json import (
+  json_of_modernbert_pairs,
+  json_of_sentence_pieces,
+)
 from bert_span.presets.tokenizer_keys import (
   check_added_tokens,
   check_config,
@@ -52,6 +56,7 @@ from bert_span.storage.tensor_files import (
 from bert_span.text.sentencepiece_model import PIECE_FAMILIES, parse_model
 from bert_span.text.vocabulary import (
   BYTE_PAIRS,
+  MODERNBERT_PAIRS,
   SENTENCE_PIECES,
   WORD_PIECES,
   WordPieces,
@@ -118,7 +123,13 @@ def load_huggingface(directory):
       "and nothing in them is run."
     )
   for path, name in files.weights(config).items():  # to KerasHub's layout
-    shape = shapes.get(name)
+    whole, _, part = name.partition("#")
+    shape = shapes.get(whole)
+    if shape and part:
+      number, count = map(int, part.split("/"))
+      rows, rest = divmod(shape[0], count)
+      shape = shapes[name] = shape if rest else [rows, *shape[1:]]
+      stored[name] = *stored[whole], slice(number * rows, (number + 1) * rows)
     if shape and name == _POSITIONS:
       shapes[name] = [shape[0] - first, *shape[1:]]
     elif shape and path.endswith("/kernel"):
@@ -147,7 +158,7 @@ def load_huggingface(directory):
 
   return LoadedPreset(
     load_encoder(config, files.weights, shapes, read, directory),
-    _read_head(stored, directory),
+    _read_head(stored, config, directory),
     *find_tokenizer(directory),
     f"the Hugging Face directory {directory}",
   )
@@ -210,6 +221,8 @@ def huggingface_config(values, path):
       f"architectures compute something else. Received: {name!r}"
     )
   files = files_of(name)
+  if files.older_values:
+    values = files.older_values(values, path)
   config = parse_config(name, {**files.defaults, **values}, path, files.keys)
   positions = config.max_sequence_length - files.first_position
   return dataclasses.replace(config, max_sequence_length=positions)
@@ -257,11 +270,16 @@ def save_huggingface(extractor, directory):
     files.check_transformers(encoder_config(backbone))
   class_name = f"{files.class_name}ForQuestionAnswering"
   extractor.check_trained()
-  weights = {w.name: value for w, value in merged_weights(extractor.head)}
-  head = {
-    "qa_outputs.weight": weights["kernel"].T.copy(),  # [2, hidden]
-    "qa_outputs.bias": weights.get("bias", np.zeros(2, np.float32)),
-  }
+  weights = {"bias": np.zeros(2, np.float32)}
+  weights |= {w.name: value for w, value in merged_weights(extractor.head)}
+  if weights.keys() != files.head.keys():
+    raise ValueError(
+      f"{class_name} of transformers has a head with {', '.join(files.head)}. "
+      f"Received one with {', '.join(weights)}. Keep it in "
+      "the format of this package."
+    )
+  _check_transform(weights, encoder_config(backbone), directory)
+  head = {files.head[name]: value.T.copy() for name, value in weights.items()}
   with unfinished_directory(directory) as unfinished:
     write_model(unfinished, backbone, head, class_name)
     vocabulary = tokenizer.full_vocabulary
@@ -307,6 +325,13 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
       os.path.join(directory, "tokenizer.json"),
       json_of_sentence_pieces(vocabulary),
     )
+  elif kind == MODERNBERT_PAIRS:
+    names = ("cls", "sep", "pad", "unk", "mask")
+    values |= {f"{n}_token": f"[{n.upper()}]" for n in names}
+    write_json_atomically(
+      os.path.join(directory, "tokenizer.json"),
+      json_of_modernbert_pairs(vocabulary),
+    )
   elif kind == BYTE_PAIRS:
     ids = {token: i for i, token in enumerate(vocabulary.tokens)}
     write_json_atomically(os.path.join(directory, "vocab.json"), ids)
@@ -321,7 +346,12 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
       values["tokenize_chinese_chars"] = not vocabulary.joins_chinese
       vocabulary = vocabulary.tokens
     write_lines(os.path.join(directory, "vocab.txt"), vocabulary)
-  values["tokenizer_class"] = f"{own.class_name}Tokenizer"
+  # transformers has no class of its own for ModernBERT's.
+  values["tokenizer_class"] = (
+    "PreTrainedTokenizerFast"
+    if kind == MODERNBERT_PAIRS
+    else f"{own.class_name}Tokenizer"
+  )
   write_json_atomically(
     os.path.join(directory, "tokenizer_config.json"), values
   )
@@ -331,13 +361,15 @@ def encoder_tensors(backbone):
   """The weights of a backbone as Hugging Face's files have them."""
   config = encoder_config(backbone)
   files = files_of(config.architecture)
-  names, tensors = files.weights(config), {}
+  names, parts = files.weights(config), {}
   for path, tensor in flat_tensors(backbone).items():
     if names[path] == _POSITIONS:
       tensor = np.pad(tensor, ((files.first_position, 0), (0, 0)))
     elif path.endswith("/kernel"):
       tensor = tensor.T.copy()
-    tensors[files.prefix + names[path]] = tensor
+    whole, _, _ = names[path].partition("#")  # Its parts follow each other.
+    parts.setdefault(files.prefix + whole, []).append(tensor)
+  tensors = {name: np.concatenate(rows) for name, rows in parts.items()}
   if files.first_position:  # Part of the positions here.
     zeros = np.zeros([1, backbone.hidden_dim], np.float32)
     tensors[files.prefix + _TOKEN_TYPES] = zeros
@@ -431,9 +463,10 @@ def _say_fallback(values, path, beside):
 
 
 def read_tensor(stored, name):
-  """The float32 array of a weight of `find_tensors`."""
-  path, stored_name = stored[name]
-  return read_tensors(path, [stored_name])[stored_name]
+  """The float32 array of a weight of `find_tensors`, or a part of its rows."""
+  path, stored_name, *rows = stored[name]
+  tensor = read_tensors(path, [stored_name])[stored_name]
+  return tensor[rows[0]] if rows else tensor
 
 
 def _check_config(values, files, path):
@@ -483,26 +516,44 @@ def _tensor_files(directory):
   return [os.path.join(directory, name) for name in sorted({*shards.values()})]
 
 
-def _read_head(files, directory):
+def _read_head(stored, config, directory):
   """The head of question answering as a span head; {} if there is none."""
+  names = files_of(config.architecture).head
+  path = os.path.join(directory, CONFIG_FILE)
+  classes = read_json_object(path).get("architectures") or []
+  is_answering = any(str(c).endswith("QuestionAnswering") for c in classes)
+  # Heads of classes for other tasks have the same names, but for qa_outputs.
+  if len(names) > 2 and not is_answering:
+    return {}
   head = {
-    name: read_tensor(files, f"qa_outputs.{theirs}").T
-    for name, theirs in (("kernel", "weight"), ("bias", "bias"))
-    if f"qa_outputs.{theirs}" in files
+    name: read_tensor(stored, theirs).T
+    for name, theirs in names.items()
+    if theirs in stored
   }
+  kernel = names["kernel"]
   if "kernel" not in head:
     return {}
   if head["kernel"].ndim != 2:
     raise ValueError(
-      f"{directory}: qa_outputs.weight must have the shape [2, hidden]. "
+      f"{directory}: {kernel} must have the shape [2, hidden]. "
       f"Received: {list(head['kernel'].shape[::-1])}. Download the weights "
       "again."
     )
   outputs = head["kernel"].shape[-1]  # of [hidden, 2]
   if outputs != 2:
     log_line(
-      f"qa_outputs.weight has {outputs} outputs, not 2 (start, end), so it is "
-      "not used."
+      f"{kernel} has {outputs} outputs, not 2 (start, end), so it is not used."
     )
     return {}
+  _check_transform(head, config, path)
   return {"span_head": head}
+
+
+def _check_transform(head, config, path):
+  """Refuses the LayerNorm of a head with another epsilon than is computed."""
+  epsilon = config.layer_norm_epsilon
+  if "transform_gamma" in head and epsilon != TRANSFORM_EPSILON:
+    raise ValueError(
+      f"{path}: norm_eps must be {TRANSFORM_EPSILON} for a model with a head. "
+      f"Received: {epsilon}. {_OTHER_MODEL}"
+    )

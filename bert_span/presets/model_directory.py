@@ -34,6 +34,7 @@ from bert_span.presets.encoder_weights import (
 )
 from bert_span.presets.model_card import write_hub_card
 from bert_span.presets.selection import SELECTION_FILE, write_selection
+from bert_span.presets.tokenizer_json import json_of_modernbert_pairs
 from bert_span.storage.atomic_file import (
   replaced_directory,
   write_bytes,
@@ -49,6 +50,7 @@ from bert_span.storage.files import (
 )
 from bert_span.text.vocabulary import (
   BYTE_PAIRS,
+  MODERNBERT_PAIRS,
   SENTENCE_PIECES,
   WORD_PIECES,
   WordPieces,
@@ -63,11 +65,13 @@ VOCABULARY_FILE = "assets/tokenizer/vocabulary.txt"
 _PAIRS_FILE = "assets/tokenizer/vocabulary.json"  # of RoBERTa
 _MERGES_FILE = "assets/tokenizer/merges.txt"
 _PIECES_FILE = "assets/tokenizer/vocabulary.spm"  # a SentencePiece model
-_VOCABULARY_FILES = (VOCABULARY_FILE, _PAIRS_FILE, _PIECES_FILE)
+_JSON_FILE = "assets/tokenizer/tokenizer.json"  # of ModernBERT
+_VOCABULARY_FILES = (VOCABULARY_FILE, _PAIRS_FILE, _PIECES_FILE, _JSON_FILE)
 _KINDS = {
   "vocabulary.txt": WORD_PIECES,
   "vocabulary.json": BYTE_PAIRS,
   "vocabulary.spm": SENTENCE_PIECES,
+  "tokenizer.json": MODERNBERT_PAIRS,
 }
 _TOKENIZER_FILES = (TOKENIZER_FILE, *_VOCABULARY_FILES, _MERGES_FILE)
 CHECKSUMS_FILE = "checksums.json"
@@ -236,6 +240,10 @@ def save_tokenizer(
     if not tokenizer_class:
       return
     tokenizer = tokenizer_class(None)
+  elif kind == MODERNBERT_PAIRS:
+    values = json_of_modernbert_pairs(vocabulary)
+    write_json_atomically(os.path.join(directory, _JSON_FILE), values)
+    return
   elif kind == BYTE_PAIRS:
     tokens, merges = vocabulary
     ids = {token: i for i, token in enumerate(tokens)}

@@ -1,4 +1,4 @@
-"""SentencePieces as tokenizer.json of the tokenizers library, and back."""
+"""Vocabularies as tokenizer.json of the tokenizers library, and back."""
 
 import base64
 
@@ -7,6 +7,7 @@ from bert_span.presets.tokenizer_keys import (
   check_json,
   flat_values,
 )
+from bert_span.text.byte_pair_tokenizer import tokens_of_merges
 from bert_span.text.sentencepiece_model import (
   BLANK,
   BYTE,
@@ -21,6 +22,8 @@ from bert_span.text.sentencepiece_model import (
   sentence_pieces,
   steps_of,
 )
+
+_CLS_AND_SEP = "[CLS]", "[SEP]"
 
 
 def sentence_pieces_of_json(values, family, source):
@@ -146,6 +149,62 @@ def json_of_sentence_pieces(vocabulary):
   }
   _check_same_tokens(values, vocabulary)
   return values
+
+
+def json_of_modernbert_pairs(vocabulary):
+  """The values of a tokenizer.json of `ModernBertPairs`.
+
+  Tokens that no text has are special.
+  """
+  tokens, merges, found = vocabulary
+  ids = {token: i for i, token in enumerate(tokens)}
+  of_words = tokens_of_merges(merges)
+  added = []
+  for token, i in ids.items():
+    if token in found or token not in of_words:
+      is_found = token in found
+      flags = {"single_word": False, "lstrip": token == "[MASK]"}
+      flags |= {"rstrip": False, "normalized": is_found}
+      content = {"id": i, "content": token}
+      added.append({**content, **flags, "special": not is_found})
+  byte_level = {
+    "type": "ByteLevel",
+    "add_prefix_space": False,
+    "trim_offsets": True,
+    "use_regex": True,
+  }
+  cls, sep = ({"SpecialToken": {"id": t, "type_id": 0}} for t in _CLS_AND_SEP)
+  first, second = ({"Sequence": {"id": t, "type_id": 0}} for t in "AB")
+  return {
+    "version": "1.0",
+    "truncation": None,
+    "padding": None,
+    "added_tokens": added,
+    "normalizer": {"type": "NFC"},
+    "pre_tokenizer": byte_level,
+    "post_processor": {
+      "type": "TemplateProcessing",
+      "single": [cls, first, sep],
+      "pair": [cls, first, sep, second, sep],
+      "special_tokens": {
+        token: {"id": token, "ids": [ids[token]], "tokens": [token]}
+        for token in _CLS_AND_SEP
+      },
+    },
+    "decoder": byte_level,
+    "model": {
+      "type": "BPE",
+      "dropout": None,
+      "unk_token": None,
+      "continuing_subword_prefix": None,
+      "end_of_word_suffix": None,
+      "fuse_unk": False,
+      "byte_fallback": False,
+      "ignore_merges": False,
+      "vocab": {token: i for token, i in ids.items() if token in of_words},
+      "merges": [merge.split(" ") for merge in merges],
+    },
+  }
 
 
 def _check_same_tokens(values, vocabulary):

@@ -67,7 +67,10 @@ _UNIGRAM_CLASSES = {
   "camembert": "Camembert",
   "deberta-v2": "DebertaV2",
 }
+# BPE with ModernBERT's normalizer and special tokens.
+NFC_PAIRS = "BPE after NFC"
 _BERT_PAIR = "[CLS]:0 A:0 [SEP]:0 B:1 [SEP]:1"
+_PAIR_WITHOUT_SEGMENTS = "[CLS]:0 A:0 [SEP]:0 B:0 [SEP]:0"
 _ROBERTA_PAIR = "<s>:0 A:0 </s>:0 </s>:0 B:0 </s>:0"
 _NO_OUTER_BLANKS = {
   "type": "Replace",
@@ -102,11 +105,7 @@ JSON_VALUES = {
     "model.continuing_subword_prefix": ("##",),
     # Words of 101 to 200 characters: docs/coming_from_transformers.md.
     "model.max_input_chars_per_word": (None, 100, 200),
-    "post_processor.pair": (
-      _BERT_PAIR,
-      # Encoders without segments.
-      "[CLS]:0 A:0 [SEP]:0 B:0 [SEP]:0",
-    ),
+    "post_processor.pair": (_BERT_PAIR, _PAIR_WITHOUT_SEGMENTS),
   },
   "BPE": {
     "normalizer.type": (None,),
@@ -138,6 +137,17 @@ JSON_VALUES = {
     "post_processor.pair": (_ROBERTA_PAIR, _BERT_PAIR),
   },
 }
+JSON_VALUES[NFC_PAIRS] = JSON_VALUES["BPE"] | {
+  "normalizer.type": ("NFC",),
+  "post_processor.pair": (_PAIR_WITHOUT_SEGMENTS, _BERT_PAIR),
+}
+CONFIG_VALUES[NFC_PAIRS] = {
+  "tokenizer_class": (None, "PreTrainedTokenizerFast", "TokenizersBackend"),
+  "add_prefix_space": (None, False),
+  "cls_token": (None, "[CLS]"),
+  "sep_token": (None, "[SEP]"),
+  "pad_token": (None, "[PAD]"),
+}
 # Fields by which the tokenizers library knows a model's type, in its order:
 # files written before version 0.9 do not name the type.
 _TYPE_MARKS = {
@@ -162,7 +172,7 @@ def check_config(values, type_name, path, model_type=None):
 
   Args:
     values: object of this file, special_tokens_map.json or config.json.
-    type_name: "WordPiece", "BPE" or "Unigram".
+    type_name: "WordPiece", "BPE", "Unigram" or `NFC_PAIRS`.
     path: of the file, for messages.
     model_type: model_type of config.json, None if unknown.
 
@@ -218,11 +228,14 @@ def check_json(values, path):
   flat = flat_values(values)
   marks = (k for mark, k in _TYPE_MARKS.items() if f"model.{mark}" in flat)
   type_name = flat.get("model.type") or next(marks, None)
-  if type_name not in JSON_VALUES:
+  names = [name for name in JSON_VALUES if name != NFC_PAIRS]
+  if type_name not in names:
     raise ValueError(
-      f"{path}: the type of its model must be {' or '.join(JSON_VALUES)}. "
+      f"{path}: the type of its model must be {' or '.join(names)}. "
       f"Received: {type_name!r}. Use another model."
     )
+  if type_name == "BPE" and flat.get("normalizer.type") == "NFC":
+    type_name = NFC_PAIRS
   lower_case, accepted = False, JSON_VALUES[type_name]
   if type_name == "WordPiece":
     lower_case = _boolean(flat, "normalizer.lowercase", path)
@@ -262,6 +275,9 @@ def _check(values, accepted, path):
 
 def check_added_tokens(tokens, type_name, path):
   """Refuses a tokenizer that looks for other tokens before it splits a text."""
+  if type_name == NFC_PAIRS:
+    _check_found_tokens(tokens, path)
+    return
   names = {str(_token_text(token)) for token in tokens}
   refused = sorted(names - SPECIAL_TOKENS[type_name])
   if refused:
@@ -271,6 +287,27 @@ def check_added_tokens(tokens, type_name, path):
       f"others in a text. Received: {shortened(', '.join(refused))}. If texts "
       "never contain them, remove them from the file; else use another model."
     )
+
+
+def is_found_in_texts(token):
+  """Whether an added token of `NFC_PAIRS` is found in a text, by its object.
+
+  Special ones are ordinary characters there.
+  """
+  return isinstance(token, dict) and not token.get("special")
+
+
+def _check_found_tokens(tokens, path):
+  """Refuses added tokens that a `ModernBertTokenizer` does not find."""
+  for token in filter(is_found_in_texts, tokens):
+    flags = {"normalized": True, "single_word": False}
+    for name, value in (flags | {"lstrip": False, "rstrip": False}).items():
+      if token.get(name, value) is not value:
+        raise ValueError(
+          f"{path}: {name} of the added token {_token_text(token)!r} must be "
+          f"{value}. Received: {token[name]!r}. If texts never contain it, "
+          "make it a special token; else use another model."
+        )
 
 
 def _token_text(token):

@@ -5,7 +5,11 @@ import re
 
 from bert_span.options.messages import shortened
 from bert_span.presets.tokenizer_json import sentence_pieces_of_json
-from bert_span.presets.tokenizer_keys import check_json
+from bert_span.presets.tokenizer_keys import (
+  NFC_PAIRS,
+  check_json,
+  is_found_in_texts,
+)
 from bert_span.storage.files import (
   gfile,
   read_bytes,
@@ -13,7 +17,12 @@ from bert_span.storage.files import (
   read_text,
 )
 from bert_span.text.sentencepiece_model import sentence_pieces
-from bert_span.text.vocabulary import BytePairs, check_merges, check_vocabulary
+from bert_span.text.vocabulary import (
+  BytePairs,
+  ModernBertPairs,
+  check_merges,
+  check_vocabulary,
+)
 
 # A token that is read from a line as it was written.
 _LINE = re.compile(r"(?!\s)[^\n\ud800-\udfff]+(?<!\s)")
@@ -27,7 +36,8 @@ def load_vocabulary(path, piece_family="bert"):
 
   White space around a token is dropped, as in run_squad. The path may also be
   the tokenizer.json of a Hugging Face directory, or a vocab.json with a
-  merges.txt beside it: `BytePairs` if the model is RoBERTa's. A SentencePiece
+  merges.txt beside it: `BytePairs` if the model is RoBERTa's, `ModernBertPairs`
+  if it is ModernBERT's. A SentencePiece
   model, or a tokenizer.json with one, gives the `SentencePieces` of one of
   `PIECE_FAMILIES`. ValueError if the file is missing, not UTF-8, or no
   vocabulary.
@@ -50,8 +60,8 @@ def load_vocabulary(path, piece_family="bert"):
   if path.endswith(".json"):
     values = read_json_object(path)
     kind, _ = check_json(values, path)
-    if kind == "BPE":
-      return _byte_pairs_of_json(values, path)
+    if kind in ("BPE", NFC_PAIRS):
+      return byte_pairs_of_json(values, path)
     if kind == "Unigram":
       return sentence_pieces_of_json(values, piece_family, path)
     ids = _with_gaps_filled(values["model"].get("vocab"))
@@ -79,8 +89,9 @@ def _with_distinct_blanks(tokens):
   return tokens
 
 
-def _byte_pairs_of_json(values, path):
-  """The `BytePairs` of the tokenizers library's tokenizer.json."""
+def byte_pairs_of_json(values, path):
+  """Returns the `BytePairs` or `ModernBertPairs` of a tokenizer.json."""
+  kind, _ = check_json(values, path)
   model = values["model"]
   try:
     added = values.get("added_tokens") or ()
@@ -95,7 +106,11 @@ def _byte_pairs_of_json(values, path):
       f"{path}: added_tokens, vocab or merges are not those of a BPE model "
       f"({error!r}). Use the file that belongs to the model."
     ) from error
-  return _byte_pairs(ids, merges, path)
+  pairs = _byte_pairs(ids, merges, path)
+  if kind == "BPE":
+    return pairs
+  found = [each["content"] for each in added if is_found_in_texts(each)]
+  return ModernBertPairs(*pairs, found)
 
 
 def _with_gaps_filled(ids):

@@ -16,6 +16,7 @@ merge a token and scores by rank, this gives the same tokens.
 """
 
 import functools
+import re
 
 import keras
 import numpy as np
@@ -25,6 +26,7 @@ from bert_span.text.sentencepiece_model import (
   BPE,
   CONTROL,
   UNKNOWN,
+  USER_DEFINED,
   ModelProto,
   piece_ops,
 )
@@ -61,23 +63,39 @@ class BytePairTokenizer(Tokenizer):
     merges: list of str, two tokens with a space between them, by rank.
     add_prefix_space: begin each text with a space, so that its first word has
       the same tokens as elsewhere.
+    added_tokens: tokens of the vocabulary that are found in a text before it is
+      divided into words, the leftmost and longest first. They are written as in
+      a text, without the byte alphabet.
 
   Source: Radford et al. 2019 (GPT-2), section 2.2; Liu et al. 2019 (RoBERTa).
   """
 
   # A window is <s> question </s></s> passage </s>.
   num_separators, do_lower_case = 2, False
+  special_tokens = "<s>", "</s>", "<pad>"
   file_arguments = "vocabulary", "merges"
 
-  def __init__(self, vocabulary, merges, add_prefix_space=False, **kwargs):
+  def __init__(
+    self,
+    vocabulary,
+    merges,
+    add_prefix_space=False,
+    added_tokens=(),
+    **kwargs,
+  ):
     super().__init__(vocabulary, **kwargs)
     tokens = self.vocabulary
     self._merges = np.array(list(merges), object)
     self.add_prefix_space = add_prefix_space
+    self._added_tokens = np.array(list(added_tokens), object)
+    longest_first = sorted(self._added_tokens, key=len, reverse=True)
+    self._added_pattern = "|".join(map(re.escape, longest_first))
     ranks = _ranks(tokens, self._merges)
     # Each byte as the character of its number.
     characters = [
-      "".join(chr(BYTES[c]) for c in token) if token in ranks else ""
+      token.encode().decode("latin-1")
+      if token in self._added_tokens
+      else "".join(chr(BYTES[c]) for c in token if token in ranks)
       for token in tokens
     ]
     # Bytes of each token, and of the spaces at its start and its end.
@@ -89,18 +107,20 @@ class BytePairTokenizer(Tokenizer):
       np.int64,
     ).T
     # Applies the merges; a SavedModel with these ops must track it.
-    self.resource = piece_ops(_sentencepiece_model(tokens, characters, ranks))
+    self.resource = piece_ops(
+      _sentencepiece_model(tokens, characters, ranks, {*self._added_tokens})
+    )
 
-  cls_id = functools.cached_property(lambda self: self._special_id("<s>"))
-  sep_id = functools.cached_property(lambda self: self._special_id("</s>"))
-  pad_id = functools.cached_property(lambda self: self._special_id("<pad>"))
+  cls_id = functools.cached_property(lambda self: self._special_id(0))
+  sep_id = functools.cached_property(lambda self: self._special_id(1))
+  pad_id = functools.cached_property(lambda self: self._special_id(2))
 
-  def _special_id(self, token):
-    tokens = self.vocabulary
+  def _special_id(self, number):
+    token, tokens = self.special_tokens[number], self.vocabulary
     if token not in tokens:
       raise ValueError(
         f"The vocabulary of {len(tokens)} tokens lacks {token}. Use the "
-        "vocab.json and merges.txt of RoBERTa."
+        "vocabulary that belongs to the model."
       )
     return tokens.index(token)
 
@@ -116,7 +136,7 @@ class BytePairTokenizer(Tokenizer):
       texts = tf.where(lacks_space, tf.strings.join([" ", texts]), texts)
       prefixes = tf.cast(lacks_space, tf.int64)
     characters = tf.strings.unicode_decode(texts, "UTF-8")
-    words = tf.strings.split(_with_ends(texts), _END).values
+    words = self._words(texts)
     words, index = tf.unique(words)  # a text says many words twice
     # Each byte becomes the character of its number.
     words = tf.strings.unicode_transcode(words, "ISO-8859-1", "UTF-8")
@@ -138,9 +158,24 @@ class BytePairTokenizer(Tokenizer):
     parts = (tf.cast(part, tf.int32) for part in (ids, starts, ends))
     return ragged_tokens(parts, rows, characters.nrows())
 
+  def _words(self, texts):
+    """The words of texts, and the added tokens between them: string [words]."""
+    if not self._added_pattern:
+      return tf.strings.split(_with_ends(texts), _END).values
+    marked = tf.strings.regex_replace(
+      texts, f"({self._added_pattern})", rb"%b\1%b" % (_END, _END)
+    )
+    pieces = tf.strings.split(marked, _END).values
+    is_added = tf.strings.regex_full_match(pieces, self._added_pattern)
+    pieces = tf.where(is_added, pieces + _END, _with_ends(pieces))
+    return tf.strings.split(pieces, _END).values
+
   def get_config(self):
-    config = super().get_config() | {"merges": self._merges.tolist()}
-    return {**config, "add_prefix_space": self.add_prefix_space}
+    return super().get_config() | {
+      "merges": self._merges.tolist(),
+      "add_prefix_space": self.add_prefix_space,
+      "added_tokens": self._added_tokens.tolist(),
+    }
 
 
 def _with_ends(texts):
@@ -163,6 +198,11 @@ BYTES = {chr(byte): byte for byte in _PRINTABLE} | {
 }
 
 
+def tokens_of_merges(merges):
+  """The set of tokens that a word can have: bytes, and results of merges."""
+  return {*BYTES, *(merge.replace(" ", "") for merge in merges)}
+
+
 def _ranks(vocabulary, merges):
   """Maps each token that a text can have to its rank; bytes have -1."""
   ranks = dict.fromkeys(BYTES, -1)
@@ -179,14 +219,19 @@ def _ranks(vocabulary, merges):
   return ranks
 
 
-def _sentencepiece_model(vocabulary, characters, ranks):
+def _sentencepiece_model(vocabulary, characters, ranks, added_tokens):
   """Returns a serialized SentencePiece model that applies the merges to bytes.
 
-  Tokens of no merge, such as <s>, are never found in a text.
+  Other tokens than those of a merge and the added ones, such as <s>, are never
+  found in a text. Nor is one of a merge that an added token is found before.
   """
   model = ModelProto()
-  for token, character in zip(vocabulary, characters, strict=True):
-    if token in ranks:
+  pairs = list(zip(vocabulary, characters, strict=True))
+  added = {character for token, character in pairs if token in added_tokens}
+  for token, character in pairs:
+    if token in added_tokens:
+      model.pieces.add(piece=character, type=USER_DEFINED)
+    elif token in ranks and character not in added:
       model.pieces.add(piece=character, score=-1.0 - ranks[token])
     else:
       model.pieces.add(piece=f"\u2581{token}", type=CONTROL)

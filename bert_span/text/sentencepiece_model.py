@@ -22,7 +22,7 @@ from google.protobuf import (
 )
 
 # Types of a piece, and of a model.
-NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
 BPE = 2
 # With byte_fallback, a character that is not in the vocabulary has the tokens
 # of its bytes.

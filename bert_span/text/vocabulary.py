@@ -13,6 +13,7 @@ SEP_TOKEN = "[SEP]"
 # The kinds of vocabularies; messages use these words.
 WORD_PIECES = "WordPieces"
 BYTE_PAIRS = "byte pairs"
+MODERNBERT_PAIRS = "byte pairs of ModernBERT"
 SENTENCE_PIECES = "SentencePieces"
 _MAX_TOKEN_BYTES = 256  # of a WordPiece without ##
 
@@ -33,6 +34,14 @@ class BytePairs(NamedTuple):
 
   tokens: list[str]
   merges: list[str]
+
+
+class ModernBertPairs(NamedTuple):
+  """The vocabulary of a `ModernBertTokenizer`; the fields are its arguments."""
+
+  tokens: list[str]
+  merges: list[str]
+  added_tokens: list[str]
 
 
 def check_merges(merges, path):
@@ -85,7 +94,11 @@ def check_vocabulary(tokens, source="the vocabulary"):
 
 def vocabulary_kind(vocabulary):
   """Returns the kind of a vocabulary; `WORD_PIECES` for a list of tokens."""
-  kinds = {BytePairs: BYTE_PAIRS, SentencePieces: SENTENCE_PIECES}
+  kinds = {
+    BytePairs: BYTE_PAIRS,
+    ModernBertPairs: MODERNBERT_PAIRS,
+    SentencePieces: SENTENCE_PIECES,
+  }
   return kinds.get(type(vocabulary), WORD_PIECES)
 
 

@@ -15,6 +15,7 @@ from bert_span.modeling.inference_encoder import (
   InferenceEncoder,
   InferenceModel,
 )
+from bert_span.presets.encoder_weights import flat_shape
 from bert_span.tflite import file as tflite_file
 
 INPUT_NAMES = ("ids", "mask", "segment_ids")
@@ -90,10 +91,10 @@ class QuantizableEncoder(PlainEncoder):
   def __init__(self, backbone):
     super().__init__(backbone)
     self._steps, self._step = {}, {}
-    for name in list(self._weights):
-      if name.endswith("/kernel"):
-        bias = self._weights[name.replace("/kernel", "/bias")]
-        shape = -1, np.size(bias)  # [in, out]
+    for weight in backbone.weights:
+      name = weight.path
+      if name in self._weights and name.endswith("/kernel"):
+        shape = flat_shape(weight)  # [in, out]
         self._rescale(name, self.weight(name).numpy().reshape(shape), axis=0)
     name = "token_embedding/embeddings"
     self._rescale(name, self.weight(name).numpy(), axis=1)
@@ -124,8 +125,10 @@ class QuantizableEncoder(PlainEncoder):
     kernel = f"{name}/kernel"
     steps = tf.where(self._is_run, self._steps[kernel], 0)
     scale = tf.cast(steps, tf.float32) * self._step[kernel]
-    bias = tf.reshape(self._weights[f"{name}/bias"], [-1])
-    return tf.matmul(inputs, self._weights[kernel]) * scale + bias
+    outputs = tf.matmul(inputs, self._weights[kernel]) * scale
+    if f"{name}/bias" in self._weights:
+      outputs += tf.reshape(self._weights[f"{name}/bias"], [-1])
+    return outputs
 
   def rows(self, name, ids):
     rows, table = super().rows(name, ids), f"{name}/embeddings"

@@ -7,6 +7,7 @@ vocabulary, follows it. ZIP programs read archives from the end of a file.
 import collections
 import hashlib
 import io
+import json
 import os
 import zipfile
 
@@ -14,6 +15,8 @@ from tensorflow.lite.tools import flatbuffer_utils
 
 from bert_span.options.fields import INT32_MAX
 from bert_span.presets import span_config
+from bert_span.presets.tokenizer_json import json_of_modernbert_pairs
+from bert_span.presets.vocabulary_files import byte_pairs_of_json
 from bert_span.storage.files import decode_utf8
 from bert_span.storage.json_fields import FieldErrors
 from bert_span.text.options import MAX_WINDOW
@@ -23,10 +26,16 @@ from bert_span.text.sentencepiece_model import (
   sentence_pieces,
   steps_of,
 )
-from bert_span.text.vocabulary import BytePairs, WordPieces, check_merges
+from bert_span.text.vocabulary import (
+  BytePairs,
+  ModernBertPairs,
+  WordPieces,
+  check_merges,
+)
 
 VOCABULARY_FILE = "vocab.txt"
-PIECES_FILE = "vocabulary.spm"  # a SentencePiece model, instead of vocab.txt
+# Instead of vocab.txt: a SentencePiece model, or the tokenizer of ModernBERT.
+PIECES_FILE, JSON_FILE = "vocabulary.spm", "tokenizer.json"
 # A constant date, so that equal models give equal files.
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 _MAX_FILE_BYTES = 1 << 26  # of a vocabulary
@@ -117,8 +126,9 @@ def read_files(path):
   for name in (span_config.CONFIG_FILE, VOCABULARY_FILE):
     try:
       with zipfile.ZipFile(path) as archive:
-        if name == VOCABULARY_FILE and PIECES_FILE in archive.namelist():
-          name = PIECES_FILE
+        if name == VOCABULARY_FILE:
+          others = {PIECES_FILE, JSON_FILE} & {*archive.namelist()}
+          name = min(others, default=name)
         entry = archive.getinfo(name)
         # A few compressed bytes may be gigabytes.
         if entry.compress_type != zipfile.ZIP_STORED:
@@ -176,6 +186,10 @@ def vocabulary_files(vocabulary):
       )
     name, content = PIECES_FILE, vocabulary.proto
     about["family"] = vocabulary.family
+  elif isinstance(vocabulary, ModernBertPairs):
+    # A file of its own, as other runners have no tokenizer for it.
+    name = JSON_FILE
+    content = json.dumps(json_of_modernbert_pairs(vocabulary)).encode()
   elif isinstance(vocabulary, WordPieces):
     raise ValueError(
       "A TFLite file cannot have a tokenizer that keeps accents in lower-cased "
@@ -204,6 +218,8 @@ def read_vocabulary(path):
     )
   if name == PIECES_FILE:
     return sentence_pieces(content, about_file.get("family"), source)
+  if name == JSON_FILE:
+    return byte_pairs_of_json(json.loads(content), source)
   text = decode_utf8(content, f"{source}:", "utf-8")
   tokens, merges = text.removesuffix("\n").split("\n"), about_file.get("merges")
   return BytePairs(tokens, merges) if merges else tokens
@@ -252,8 +268,8 @@ def check_tables(path, content, vocabulary, max_length):
   positions = [shape[0] for shape in cut if shape[1:] == (width,)]
   # DeBERTa has distances of both signs, and fewer rows than positions.
   positions = [shape[0] // 2 for shape in cut if not shape[1:]] or positions
-  has_pieces = isinstance(vocabulary, SentencePieces)
-  name = PIECES_FILE if has_pieces else VOCABULARY_FILE
+  others = {SentencePieces: PIECES_FILE, ModernBertPairs: JSON_FILE}
+  name = others.get(type(vocabulary), VOCABULARY_FILE)
   for field, needed, num_rows in (
     (name, len(getattr(vocabulary, "tokens", vocabulary)), rows),
     ("max_length", max_length, min(positions, default=max_length)),

@@ -23,6 +23,7 @@ from tensorflow.lite.python import schema_py_generated as schema
 
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.text.vocabulary import (
+  MODERNBERT_PAIRS,
   SENTENCE_PIECES,
   WORD_PIECES,
   vocabulary_kind,
@@ -93,6 +94,9 @@ def _metadata(model, info, descriptions, vocabulary):
   kind = vocabulary_kind(vocabulary)
   if kind == SENTENCE_PIECES:
     files.append((tflite_file.PIECES_FILE, "The SentencePiece model."))
+  elif kind == MODERNBERT_PAIRS:
+    about = "The tokenizer, in the format of the tokenizers library."
+    files.append((tflite_file.JSON_FILE, about))
   else:
     about = "Tokens, one a line; the line number from 0 is the id."
     tokens = (tflite_file.VOCABULARY_FILE, about, _Byte(_VOCABULARY_FILE))

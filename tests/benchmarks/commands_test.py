@@ -36,6 +36,7 @@ _FIRST_CELLS = {
   "growth": ["2"],
   "inference_encoder": ["1x8", "2x16"],
   "lite": ["tflite"],
+  "local_attention": ["200"],
   "passage_search": ["1"],
   "pretraining_input": ["input", "model", "masking"],
   "real_sizes": ["tiny"] * 3,

@@ -355,6 +355,8 @@ def test_fine_tune_trains_the_model_and_continues_in_its_folder(
     ("camembert", "float32", "none"),
     ("deberta-v2", "bfloat16", "none"),
     ("deberta-v2", "float32", "dynamic"),
+    ("modernbert", "bfloat16", "none"),
+    ("modernbert", "float32", "dynamic"),
   ],
 )
 def test_exports_of_a_hugging_face_directory_answer_the_same(

@@ -54,7 +54,7 @@ class InsideExtractor(BioExtractor):
   decoder_class = InsideDecoder
 
   make_head = staticmethod(
-    lambda use_bias=True: InsideLayer(name="inside_head")
+    lambda use_bias=True, has_transform=False: InsideLayer(name="inside_head")
   )
   make_loss = staticmethod(lambda options=None: InsideLoss())
 

@@ -6,16 +6,20 @@ import shutil
 import numpy as np
 import pytest
 from programs import succeeds
+from safetensors.numpy import load_file
 from tiny_encoder import INPUTS
 from tiny_extractor import CONTEXT, QUESTION, extractor_of, shared_model
 
+from bert_span import FineTuningOptions, SquadExample, fine_tune
 from bert_span.convert import ConvertOptions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs.convert import convert
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import encoder_config
+from bert_span.modeling.heads import SpanHead
 from bert_span.presets.span_config import read_span_config
+from bert_span.squad.example import AnswerSpan
 
 
 def _convert(model, output_dir, to="bert_span", **options):
@@ -47,6 +51,26 @@ def test_a_converted_model_computes_the_same(architecture, tmp_path, capsys):
     np.testing.assert_allclose(theirs[name], logits, atol=1e-5)
 
 
+def test_a_fine_tuned_modernbert_has_the_head_of_transformers_class(tmp_path):
+  extractor = extractor_of("modernbert")
+  answer = AnswerSpan("Anna", CONTEXT.index("Anna"))
+  examples = [SquadExample("q", QUESTION, CONTEXT, (answer,))]
+  options = FineTuningOptions(train_batch_size=1, num_train_epochs=1)
+  assert fine_tune(extractor, examples, options) == 1
+  extractor.save_to_preset(tmp_path / "model")
+  _convert(tmp_path / "model", tmp_path / "there", "huggingface")
+  tensors = load_file(tmp_path / "there" / "model.safetensors")
+  head = {
+    "head.dense.weight": extractor.head.transform_kernel,
+    "head.norm.weight": extractor.head.transform_gamma,
+    "classifier.weight": extractor.head.kernel,
+    "classifier.bias": extractor.head.bias,
+  }
+  for name, weight in head.items():
+    np.testing.assert_array_equal(tensors[name], weight.numpy().T)
+  assert np.any(tensors["head.norm.weight"] != 1)
+
+
 @pytest.mark.parametrize("to", ["bert_span", "huggingface"])
 def test_a_model_card_goes_with_its_model(tmp_path, to):
   model = shutil.copytree(shared_model(), tmp_path / "model")
@@ -61,6 +85,12 @@ def test_what_transformers_cannot_read_is_refused(tmp_path):
     _convert(model, tmp_path / "new", "huggingface")
   with pytest.raises(ValueError, match=f"output_dir={tmp_path}"):
     _convert(shared_model(), tmp_path, "huggingface")
+  made = extractor_of("modernbert")
+  plain = SpanExtractor(made.backbone, made.preprocessor, head=SpanHead())
+  plain.head_is_trained = True
+  plain.save_to_preset(tmp_path / "plain")
+  with pytest.raises(ValueError, match="transform_kernel"):
+    _convert(tmp_path / "plain", tmp_path / "new", "huggingface")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from bert_span.modeling.keras_internals import sublayers
 from bert_span.training.step_runner import seed_dropout
 
 _DEBERTA = {"architecture": "deberta-v2", "position_buckets": 8}
+# Layers that are computed in blocks of 2 tokens, of 12.
+_MODERNBERT = {"architecture": "modernbert", "sliding_window_size": 4}
 
 
 def logits(model):
@@ -22,7 +24,10 @@ def logits(model):
 
 @pytest.mark.parametrize(
   ("precision", "encoder"),
-  [("bfloat16", {}), ("float16", {}), ("bfloat16", _DEBERTA)],
+  [
+    *(("bfloat16", {}), ("float16", {}), ("bfloat16", _DEBERTA)),
+    *((precision, _MODERNBERT) for precision in ("bfloat16", "float16")),
+  ],
 )
 def test_matrix_products_are_in_half_precision_and_the_rest_is_not(
   precision, encoder
@@ -35,8 +40,10 @@ def test_matrix_products_are_in_half_precision_and_the_rest_is_not(
     attention = parts["self_attention_layer"]
     assert layer.compute_dtype == attention.compute_dtype == precision
     assert parts["query"].compute_dtype == precision
-    (softmax,) = sublayers(attention, keras.layers.Softmax)
-    assert softmax.compute_dtype == "float32"
+    softmaxes = sublayers(attention, keras.layers.Softmax)
+    # ModernBERT's is no layer; `attend` computes it in float32.
+    assert len(softmaxes) == (encoder is not _MODERNBERT)
+    assert {softmax.compute_dtype for softmax in softmaxes} <= {"float32"}
     assert {weight.dtype for weight in model.weights} == {"float32"}
     assert model.head.compute_dtype == "float32"
     found = logits(model)
@@ -74,12 +81,14 @@ def loss_and_gradients(model, is_compiled=True):
     ("bfloat16", False, 1e-2, 1e-3, {}),
     ("float32", True, 1e-5, 1e-7, _DEBERTA),
     ("bfloat16", False, 1e-2, 1e-3, _DEBERTA),
+    ("float32", True, 1e-5, 1e-7, {**_MODERNBERT, "num_layers": 2}),
+    ("bfloat16", False, 1e-2, 1e-3, _MODERNBERT),
   ],
 )
 def test_recomputed_layers_have_the_same_loss_gradients_and_masks(
   precision, is_compiled, rtol, atol, encoder
 ):
-  model = make_model(dropout=0.3, num_layers=1, **encoder)
+  model = make_model(dropout=0.3, **{"num_layers": 1, **encoder})
   with computing_in(model.backbone, precision):
     loss, gradients, seeds = loss_and_gradients(model, is_compiled)
     with recomputing_layers(model.backbone):

@@ -9,6 +9,12 @@ from tiny_encoder import MOBILEBERT, tiny_encoder
 from bert_span.modeling.encoder import encode
 from bert_span.modeling.inference_encoder import InferenceEncoder
 
+# A global layer, and two local ones whose window is shorter than the texts.
+_MODERNBERT = {
+  "architecture": "modernbert",
+  "num_layers": 3,
+  "sliding_window_size": 6,
+}
 _MOBILEBERT = {"architecture": "mobilebert", **MOBILEBERT}
 _NORMALIZED = {"normalization_type": "layer_norm", "outer_norm_epsilon": 0.1}
 # How far half a precision may be from itself in another order of sums: two
@@ -71,6 +77,9 @@ def _assert_equal(backbone, atol=1e-5):
     {"architecture": "deberta-v2", "position_buckets": 8},
     {"architecture": "deberta-v2", "position_buckets": 20},
     {"architecture": "deberta-v2", "max_sequence_length": 64},
+    _MODERNBERT,
+    {**_MODERNBERT, "activation": "relu", "layer_norm_epsilon": 1e-3},
+    {**_MODERNBERT, "global_attn_every_n_layers": 2, "hidden_dim": 24},
   ],
 )
 def test_vectors_are_those_of_the_backbone(sizes):
@@ -87,6 +96,7 @@ def test_vectors_are_those_of_the_backbone(sizes):
         {},
         {"architecture": "xlm-roberta"},
         {**_MOBILEBERT, **_NORMALIZED},
+        _MODERNBERT,
       )
     ),
     ("bfloat16", {"architecture": "deberta-v2"}),
@@ -101,9 +111,12 @@ def test_half_precision_is_the_backbones(precision, policy, dropout, sizes):
   _assert_equal(backbone, _TOLERANCE[precision])
 
 
-@pytest.mark.parametrize("architecture", ["bert", "mobilebert", "deberta-v2"])
+@pytest.mark.parametrize(
+  "architecture", ["bert", "mobilebert", "deberta-v2", "modernbert"]
+)
 def test_adapters_of_lora_are_added(architecture):
   sizes = {"mobilebert": _MOBILEBERT, "deberta-v2": {"position_buckets": 8}}
+  sizes["modernbert"] = _MODERNBERT
   backbone = _encoder(
     **{"architecture": architecture, **sizes.get(architecture, {})}
   )

@@ -12,7 +12,13 @@ import pytest
 from hub import use_endpoint
 from huggingface_hub import constants
 from published_files import write_published
-from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
+from tiny_extractor import (
+  CONTEXT,
+  QUESTION,
+  extractor_of,
+  shared_extractor,
+  shared_model,
+)
 from toy_trainer import assert_same
 
 from bert_span import SpanExtractor
@@ -316,9 +322,19 @@ def test_models_of_other_hubs_come_by_keras_hub_with_their_head(
   assert {*asked} == {"us/tiny/keras/base"}
   assert extractor.head_is_trained
   assert extractor.window_options == shared_extractor().window_options
-  # A head of a name that KerasHub does not know is asked for, too.
-  heads = [path.name for path in shared_model().glob("*_head.safetensors")]
-  assert {*heads} <= {*hub._KERAS_FILES}
+
+
+@pytest.mark.parametrize(
+  "architecture", ["bert", "roberta", "xlm-roberta", "modernbert"]
+)
+def test_every_file_of_a_saved_model_comes_by_keras_hub(tmp_path, architecture):
+  directory = tmp_path / "model"
+  extractor = extractor_of(architecture)
+  extractor.save_to_preset(directory)
+  files = [path for path in directory.rglob("*") if path.is_file()]
+  names = {path.relative_to(directory).as_posix() for path in files}
+  assert any(name.startswith("assets/tokenizer/") for name in names)
+  assert names <= {*hub._KERAS_FILES}
 
 
 def test_errors_of_keras_hub_name_the_handle(monkeypatch):

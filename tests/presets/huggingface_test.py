@@ -395,7 +395,6 @@ def test_head_vocabulary_and_lower_case_are_read(tmp_path, tensors):
       for name in (
         "albert",
         "deberta",
-        "modernbert",
         "mpnet",
         "longformer",
         "t5",

@@ -9,6 +9,7 @@ from tokenizer_json import tokenizer_json
 from bert_span.presets.tokenizer_keys import (
   CONFIG_VALUES,
   JSON_VALUES,
+  NFC_PAIRS,
   check_added_tokens,
   check_config,
   check_json,
@@ -53,7 +54,7 @@ _UNTYPED = {
 }
 
 
-@pytest.mark.parametrize("kind", JSON_VALUES)
+@pytest.mark.parametrize("kind", _UNTYPED)
 def test_the_type_of_a_model_is_known_by_its_fields(kind):
   values = tokenizer_json(kind, **_UNTYPED[kind])
   del values["model"]["type"]
@@ -76,7 +77,7 @@ def test_other_values_of_tokenizer_json_are_refused_by_name(kind, key):
   other = {"type": "Other"} if key == "post_processor.pair" else "other"
   values = _with(kind, key, other)
   if key == "normalizer.type" and kind == "BPE":
-    values["normalizer"] = {"type": "NFC"}
+    values["normalizer"] = {"type": "NFKC"}
   with pytest.raises(ValueError, match=rf"dir/tokenizer\.json: {key}"):
     check_json(values, "dir/tokenizer.json")
 
@@ -120,7 +121,7 @@ def test_a_sequence_of_one_normalizer_is_that_normalizer():
     check_json(values, "")
 
 
-@pytest.mark.parametrize("kind", JSON_VALUES)
+@pytest.mark.parametrize("kind", _UNTYPED)
 def test_added_tokens_other_than_special_ones_are_refused(kind):
   added = {"7": {"content": "covid19"}}
   with pytest.raises(ValueError, match="covid19"):
@@ -136,6 +137,30 @@ def test_added_tokens_other_than_special_ones_are_refused(kind):
   values["added_tokens"].append({"id": 7, "content": "covid19"})
   with pytest.raises(ValueError, match="covid19"):
     check_json(values, "")
+
+
+@pytest.mark.parametrize(
+  "flag", ["normalized", "single_word", "lstrip", "rstrip"]
+)
+def test_an_added_token_of_modernbert_is_found_as_it_is_or_refused(flag):
+  flags = {"normalized": True, "single_word": False}
+  flags |= {"lstrip": False, "rstrip": False}
+  values = tokenizer_json(NFC_PAIRS)
+  token = {"id": 7, "content": "[Q]", **flags, "special": False}
+  values["added_tokens"] = [token]
+  config = {"added_tokens_decoder": {"7": token}}
+  for is_refused in (False, True):
+    for check, file in ((check_json, values), (check_config, config)):
+      arguments = (file, NFC_PAIRS, "") if check is check_config else (file, "")
+      token |= {flag: flags[flag] != is_refused, "special": False}
+      if is_refused:
+        with pytest.raises(ValueError, match=rf"{flag} .*\[Q\]"):
+          check(*arguments)
+      else:
+        check(*arguments)
+      # Special tokens are ordinary characters, whatever their flags are.
+      token["special"] = True
+      check(*arguments)
 
 
 @pytest.mark.parametrize(

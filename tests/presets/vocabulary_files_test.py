@@ -3,11 +3,18 @@
 import json
 
 import pytest
+import tokenizers
 from tokenizer_json import tokenizer_json
 
+from bert_span.presets.tokenizer_json import json_of_modernbert_pairs
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import BytePairs, is_cased, vocabulary_sha256
+from bert_span.text.vocabulary import (
+  BytePairs,
+  ModernBertPairs,
+  is_cased,
+  vocabulary_sha256,
+)
 
 
 def test_the_line_number_is_the_id(tmp_path):
@@ -129,3 +136,21 @@ def test_a_vocabulary_with_upper_case_pieces_is_cased():
   assert not is_cased(["[UNK]", "[CLS]", "[unused1]", "a", "b", "é", "水"])
   assert not is_cased(["a"] * 200 + ["B"])
   assert is_cased(BytePairs(["a", "B"], []))
+
+
+def test_byte_pairs_of_modernbert_are_written_and_read(tmp_path):
+  expected = ModernBertPairs(
+    ["[CLS]", "[SEP]", "[MASK]", "Ġ", "a", "Ġa", "   ", "[unused0]"],
+    ["Ġ a"],
+    ["   ", "[unused0]"],
+  )
+  values = json_of_modernbert_pairs(expected)
+  special = [x["content"] for x in values["added_tokens"] if x["special"]]
+  assert special == ["[CLS]", "[SEP]", "[MASK]"]
+  path = tmp_path / "tokenizer.json"
+  path.write_text(json.dumps(values))
+  assert load_vocabulary(str(path)) == expected
+  # The tokenizers library finds the same tokens.
+  read = tokenizers.Tokenizer.from_file(str(path))
+  found = read.encode("a   a[unused0]", "a").tokens
+  assert found == ["[CLS]", "a", "   ", "a", "[unused0]", "[SEP]", "a", "[SEP]"]

@@ -177,6 +177,16 @@ _deberta = functools.partial(
   added={"[MASK]": -1},
   special="strings",
 )
+_modernbert = functools.partial(
+  Published,
+  "modernbert",
+  {"architectures": ["ModernBertForMaskedLM"], "model_type": "modernbert"},
+  {**_BERT_SPECIAL, "tokenizer_class": "PreTrainedTokenizerFast"},
+  files="",
+  json="typed",
+  special="objects",
+  names="modernbert lm",
+)
 _microsoft = functools.partial(
   Published,
   "deberta-v2",
@@ -389,15 +399,10 @@ PUBLISHED = {
   "microsoft/deberta-v3-small": _microsoft(),
   "microsoft/deberta-v3-large": _microsoft(),
   "microsoft/mdeberta-v3-base": _microsoft(),
-  "answerdotai/ModernBERT-base": Published(
-    "modernbert", {"model_type": "modernbert"}, refused="model_type"
-  ),
-  "jhu-clsp/ettin-encoder-*": Published(
-    "modernbert", {"model_type": "modernbert"}, refused="model_type"
-  ),
-  "jhu-clsp/mmBERT-*": Published(
-    "modernbert", {"model_type": "modernbert"}, refused="model_type"
-  ),
+  "answerdotai/ModernBERT-base": _modernbert(),
+  "jhu-clsp/ettin-encoder-*": _modernbert(),
+  # It has the tokens of Gemma.
+  "jhu-clsp/mmBERT-*": _modernbert(refused="normalizer.type"),
   "microsoft/MiniLM-L12-H384-uncased": _bert(
     {"model_type": "bert"},
     {},
@@ -714,6 +719,23 @@ _FAMILY_CONFIG = {
     "max_relative_positions": -1,
   },
 }
+_FAMILY_CONFIG["modernbert"] = {
+  **dict.fromkeys(("attention_bias", "mlp_bias", "norm_bias"), False),
+  **dict.fromkeys(("norm_eps", "layer_norm_eps"), 1e-5),
+  "hidden_activation": "gelu",
+  "attention_dropout": 0.0,
+  "embedding_dropout": 0.0,
+  "mlp_dropout": 0.0,
+  "classifier_activation": "gelu",
+  "classifier_bias": False,
+  "classifier_pooling": "mean",
+  "local_attention": 128,
+  "global_attn_every_n_layers": 3,
+  "global_rope_theta": 160000.0,
+  "local_rope_theta": 10000.0,
+  "pad_token_id": 2,
+  "position_embedding_type": "absolute",
+}
 _FAMILY_CONFIG["electra"] = _FAMILY_CONFIG["bert"]
 _FAMILY_CONFIG["xlm-roberta"] = _FAMILY_CONFIG["roberta"]
 _FAMILY_CONFIG["camembert"] = _FAMILY_CONFIG["roberta"]
@@ -747,6 +769,8 @@ OTHER_KEYS = {
   *(key for sizes in _FAMILY_SIZES.values() for key in sizes),
   *("transformers_version", "special_tokens_map_file"),
 }
+# Keys of a family that depend on the vocabulary's size.
+FAMILY_KEYS = {"modernbert": {"pad_token_id"}}
 
 
 def published_config(name):
@@ -866,6 +890,10 @@ def _named(tensors, names, rows):
   if "lm_head" in names:
     add("lm_head.dense.weight", width, width)
     add("lm_head.layer_norm.weight", width)
+  if "modernbert lm" in names:
+    add("head.dense.weight", width, width)
+    add("head.norm.weight", width)
+    add("decoder.bias", rows)
   if "distilbert lm" in names:
     add("vocab_transform.weight", width, width)
     add("vocab_layer_norm.weight", width)
@@ -890,6 +918,12 @@ def _write_tokens(folder, write, row):
     if row.files:
       (folder / row.files).write_bytes(proto)
     values = _pieces_json(row.family, tokens, proto)
+  elif row.family == "modernbert":
+    names, values = _BERT_SPECIAL, _modernbert_json()
+    tokens = [*values["model"]["vocab"], *_MODERNBERT_ADDED]
+    if "normalizer" in row.refused:  # Gemma's
+      blank = {"pattern": {"String": " "}, "content": "\u2581"}
+      values = {**values, "normalizer": {"type": "Replace", **blank}}
   elif row.files == "vocab.json":
     names, values = _XLMR_SPECIAL, _byte_pairs_json()
     tokens = sorted(values["model"]["vocab"], key=values["model"]["vocab"].get)
@@ -1007,6 +1041,40 @@ def _byte_pairs_json():
   model = json.loads(trained.to_str())["model"]
   values = tokenizer_json("BPE", **model)
   return _whole(values, sorted(model["vocab"], key=model["vocab"].get), special)
+
+
+_MODERNBERT_ADDED = (
+  *("|||IP_ADDRESS|||", *(" " * n for n in range(24, 1, -1))),
+  *("|||EMAIL_ADDRESS|||", "|||PHONE_NUMBER|||"),
+  *(f"[unused{n}]" for n in range(83)),
+)
+
+
+@functools.cache
+def _modernbert_json():
+  special = ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"]
+  special += ["<|padding|>", "<|endoftext|>"]
+  tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+  tokenizer.normalizer = tokenizers.normalizers.NFC()
+  byte_level = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+  tokenizer.pre_tokenizer = byte_level
+  trainer = tokenizers.trainers.BpeTrainer(
+    vocab_size=600,
+    special_tokens=special,
+    initial_alphabet=byte_level.alphabet(),
+    show_progress=False,
+  )
+  tokenizer.train_from_iterator(TEXTS[:196], trainer)
+  added = [
+    tokenizers.AddedToken(token, normalized=True) for token in _MODERNBERT_ADDED
+  ]
+  tokenizer.add_tokens(added)
+  tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+    single="[CLS] $A [SEP]",
+    pair="[CLS] $A [SEP] $B [SEP]",
+    special_tokens=[("[CLS]", 0), ("[SEP]", 1)],
+  )
+  return json.loads(tokenizer.to_str())
 
 
 @functools.cache

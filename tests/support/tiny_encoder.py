@@ -24,6 +24,8 @@ MOBILEBERT = {
   "normalization_type": "no_norm",
   "outer_norm_epsilon": 1e-5,
 }
+# A global and a local layer, and a window that is shorter than texts.
+MODERNBERT = {"num_layers": 2, "sliding_window_size": 8}
 
 
 def tiny_config(**changes):

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_encoder import MOBILEBERT, tiny_encoder
+from tiny_encoder import MOBILEBERT, MODERNBERT, tiny_encoder
 
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.text.byte_pair_tokenizer import BYTES
@@ -24,7 +24,7 @@ from bert_span.text.sentencepiece_model import (
   ModelProto,
   sentence_pieces,
 )
-from bert_span.text.vocabulary import BytePairs
+from bert_span.text.vocabulary import BytePairs, ModernBertPairs
 
 VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
@@ -36,6 +36,12 @@ CONTEXT = "The mill was built by Anna in 1895, near the river."
 BYTE_PAIRS = BytePairs(
   ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *BYTES, "in", "Ġin"],
   ["i n", "Ġ in"],
+)
+# Bytes, the result of a merge, and a token that is found before words are.
+MODERNBERT_PAIRS = ModernBertPairs(
+  ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", *BYTES, "in", "  "],
+  ["i n"],
+  ["  "],
 )
 _LETTERS = "abcdefghijklmnopqrstuvwxyzTAWE1895.,?日"
 
@@ -139,6 +145,13 @@ def extractor_of(architecture, **options):
     options = {
       "window_options": WindowOptions(96, 40, 32),
       "vocabulary": BYTE_PAIRS,
+      **options,
+    }
+  elif architecture == "modernbert":
+    options = {
+      "window_options": WindowOptions(96, 40, 32),
+      "vocabulary": MODERNBERT_PAIRS,
+      **MODERNBERT,
       **options,
     }
   elif architecture in PIECE_FAMILIES:

@@ -79,6 +79,16 @@ _JSON = {
     "model": {"type": "Unigram", "unk_id": 3, "byte_fallback": False},
   },
 }
+# As ModernBERT's.
+_JSON["BPE after NFC"] = _JSON["BPE"] | {
+  "normalizer": {"type": "NFC"},
+  "post_processor": {
+    "type": "TemplateProcessing",
+    "pair": _items(
+      *(("[CLS]", 0), ("A", 0), ("[SEP]", 0), ("B", 0), ("[SEP]", 0))
+    ),
+  },
+}
 
 
 def tokenizer_json(kind, **model):

@@ -31,6 +31,10 @@ _SIZES = {
 }
 # Its other settings are those of the released model.
 _MOBILEBERT = {**_SIZES, "embedding_size": 8, "intra_bottleneck_size": 12}
+_MODERNBERT_IDS = {
+  f"{name}_token_id": i
+  for i, name in enumerate(("cls", "sep", "pad", "bos", "eos"))
+}
 _ROBERTA = {
   **_SIZES,
   "type_vocab_size": 1,
@@ -83,6 +87,16 @@ _CONFIGS = {
     norm_rel_ebd="layer_norm",
     share_att_key=True,
     pos_att_type="p2c|c2p",
+  ),
+  # The special tokens that `tiny_extractor` has for it.
+  "modernbert": transformers.ModernBertConfig(
+    **_SIZES, local_attention=8, **_MODERNBERT_IDS
+  ),
+  "modernbert_deep": transformers.ModernBertConfig(
+    **{**_SIZES, "num_hidden_layers": 5},
+    local_attention=4,
+    global_attn_every_n_layers=2,
+    **_MODERNBERT_IDS,
   ),
   # The buckets and positions of the published models.
   "deberta_long": transformers.DebertaV2Config(
@@ -147,7 +161,7 @@ def _write_published(directory, inputs_path):
     directory, dtype=torch.float32, output_loading_info=True
   )
   # Of heads, and of poolers, not all are there.
-  encoder = ("embeddings", ".layer.", "qa_outputs")
+  encoder = ("embeddings", ".layer.", ".layers.", "final_norm", "qa_outputs")
   missing = report["missing_keys"]
   assert not [n for n in missing if any(x in n for x in encoder)], missing
   if name.endswith("ForQuestionAnswering"):

@@ -15,13 +15,21 @@ class ArchitectureFiles:
   Names of weights are functions of an `EncoderConfig`, which give a dict from
   the paths of the backbone's weights to the names of stored tensors. Matrices
   of heads are flat there, [inputs, outputs] in the original's checkpoints and
-  [outputs, inputs] in Hugging Face's.
+  [outputs, inputs] in Hugging Face's. The name "x#1/3" is that of the second
+  third of the rows of x.
   """
 
   class_name: str  # begins the names of its classes in transformers
   prefix: str  # of its tensors in a model with a head
   keys: dict[str, str]  # fields of its EncoderConfig -> keys of config.json
   weights: Callable  # names of tensors in a model without a head
+  # Weights of a span head -> tensors of its class for question answering.
+  head: dict[str, str] = dataclasses.field(
+    default_factory=lambda: {
+      "kernel": "qa_outputs.weight",
+      "bias": "qa_outputs.bias",
+    }
+  )
   # Keys that may be missing, and the values that transformers' class has then.
   defaults: dict = dataclasses.field(default_factory=dict)
   # Further keys, and the values with which this is computed; the first one is
@@ -41,6 +49,8 @@ class ArchitectureFiles:
   first_position: int = 0
   # Names of tensors in TensorFlow 1 checkpoints, without "bert/".
   original_weights: Callable | None = None
+  # Gives the values of config.json by `keys`, if files also have others.
+  older_values: Callable | None = None
   check_transformers: Callable | None = None  # refuses what it cannot compute
 
   @property

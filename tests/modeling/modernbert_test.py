@@ -1,0 +1,358 @@
+"""ModernBERT's backbone: positions, local layers and gates, by hand."""
+
+import importlib.util
+import json
+import math
+import os
+import subprocess
+import sys
+
+import keras
+import keras_hub
+import numpy as np
+import pytest
+from keras import ops
+from tiny_extractor import QUESTION, extractor_of
+
+from bert_span.modeling import modernbert
+from bert_span.modeling.keras_internals import sublayers
+from bert_span.presets.huggingface import load_huggingface, save_huggingface
+from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+
+_SIZES = {
+  "vocabulary_size": 60,
+  "num_layers": 4,
+  "num_heads": 2,
+  "hidden_dim": 16,
+  "intermediate_dim": 24,
+  "sliding_window_size": 8,
+}
+
+
+def _inputs(seq_length=30, lengths=(30, 17)):
+  """Windows of these lengths, padded with ids that are tokens, too."""
+  ids = np.random.default_rng(1).integers(0, 60, [len(lengths), seq_length])
+  mask = np.arange(seq_length) < np.array(lengths)[:, None]
+  return {
+    "token_ids": ids.astype("int32"),
+    "padding_mask": mask.astype("int32"),
+  }
+
+
+def _backbone(**changes):
+  """A backbone in which no weight is 0 or 1."""
+  keras.utils.set_random_seed(0)
+  backbone = modernbert.ModernBertBackbone(**_SIZES | changes)
+  rng = np.random.default_rng(0)
+  for weight in backbone.weights:
+    weight.assign(weight + rng.normal(0, 0.3, weight.shape))
+  return backbone
+
+
+def _output(backbone, inputs):
+  """float32 [tokens, hidden], without padding."""
+  outputs = ops.convert_to_numpy(ops.cast(backbone(inputs), "float32"))
+  return outputs[inputs["padding_mask"] == 1]
+
+
+@pytest.mark.parametrize(
+  # Numbers 0 and 2 turn by 1 a position, numbers 1 and 3 by 100^(-2/4).
+  ("first", "second", "angle"),
+  [(0, 2, 1.0), (1, 3, 0.1)],
+)
+def test_a_vector_turns_with_its_position(first, second, angle):
+  attention = modernbert.ModernBertAttention(1, rope_max_wavelength=100.0)
+  attention.build([None, None, 4])
+  for weight in attention.weights:
+    weight.assign(np.eye(4).reshape(weight.shape))
+  vectors = np.eye(4)[[first, second]]
+  # The second vector is a right angle before the first, and turned once: its
+  # product with the first is cos(90 degrees + angle).
+  scores = np.array([1, -math.sin(angle)]) / math.sqrt(4)
+  weights = np.exp(scores) / np.exp(scores).sum()
+  found = ops.convert_to_numpy(attention(vectors[None], np.ones([1, 2])))
+  np.testing.assert_allclose(found[0, 0], weights @ vectors, atol=1e-6)
+
+
+def test_a_local_layer_attends_to_half_of_its_window_on_each_side():
+  seq_length = 6
+  zeros = np.zeros([1, 1, seq_length, 1], "float32")
+  mask = np.array([[1, 1, 1, 1, 1, 0]])
+  values = np.eye(seq_length, dtype="float32")[None, None]
+  # Scores of 0: a token's values are the mean of all that it attends to.
+  found = ops.convert_to_numpy(
+    modernbert.attend(zeros, zeros, values, mask, sliding_window_size=4)
+  )[0, 0]
+  reach = np.array(
+    [
+      [1, 1, 1, 0, 0, 0],
+      [1, 1, 1, 1, 0, 0],
+      [1, 1, 1, 1, 1, 0],
+      [0, 1, 1, 1, 1, 0],
+      [0, 0, 1, 1, 1, 0],
+    ]
+  )
+  expected = reach / reach.sum(1, keepdims=True)
+  np.testing.assert_allclose(found[:5], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("window", [2, 6, 64])
+@pytest.mark.parametrize("seq_length", [1, 3, 12, 31])
+def test_blocks_compute_what_a_masked_matrix_does(seq_length, window):
+  rng = np.random.default_rng(seq_length)
+  query, key, value = rng.normal(0, 2, [3, 2, 3, seq_length, 4])
+  mask = np.arange(seq_length) < np.array([[seq_length], [seq_length // 2 + 1]])
+  distances = np.arange(seq_length)[:, None] - np.arange(seq_length)
+  seen = mask[:, None, None] & (abs(distances) <= window // 2)
+  scores = query @ key.swapaxes(2, 3) / 2
+  weights = np.where(seen, np.exp(scores), 0.0)
+  weights /= np.maximum(weights.sum(-1, keepdims=True), 1e-9)  # 0: padding
+  expected = weights @ value
+  found = modernbert.attend(
+    *(part.astype("float32") for part in (query, key, value)), mask, window
+  )
+  kept = np.broadcast_to(mask[:, None], expected.shape[:3])
+  found = ops.convert_to_numpy(found)[kept]
+  np.testing.assert_allclose(found, expected[kept], atol=1e-5)
+
+
+def _layer_with_means(**changes):
+  """A layer whose attention is the mean of its inputs, without feed-forward."""
+  layer = modernbert.ModernBertEncoderLayer(1, 3, **changes)
+  layer.build([None, None, 2])
+  for weight in layer.weights:
+    if "/value/" in weight.path or "/attention_output/" in weight.path:
+      weight.assign(np.eye(2).reshape(weight.shape))
+    elif weight.name == "kernel":
+      weight.assign(0 * weight)
+  return layer
+
+
+@pytest.mark.parametrize(
+  ("normalizes", "expected"),
+  [
+    # [3, 7] + ([3, 7] + [5, 1]) / 2
+    (False, [[7, 11], [9, 5]]),
+    # [3, 7] is -1, 1 about its mean 5; [5, 1] is 1, -1.
+    (True, [[3, 7], [5, 1]]),
+  ],
+)
+def test_the_first_layer_does_not_normalize_what_it_attends_to(
+  normalizes, expected
+):
+  layer = _layer_with_means(normalizes_attention_inputs=normalizes)
+  found = layer(np.array([[[3.0, 7.0], [5.0, 1.0]]]), np.ones([1, 2]))
+  np.testing.assert_allclose(
+    ops.convert_to_numpy(found)[0], expected, atol=1e-4
+  )
+
+
+def test_a_feed_forward_network_has_a_gate():
+  layer = _layer_with_means(activation="relu")
+  for weight in layer.weights:
+    if "/attention_output/" in weight.path:
+      weight.assign(0 * weight)
+  # [3, 7] is normalized to [-1, 1].
+  layer._feedforward_intermediate_dense.kernel.assign([[0, 1, 2], [2, 0, 0]])
+  layer._feedforward_gate_dense.kernel.assign([[0, 1, 1], [5, 0, 0]])
+  layer._feedforward_output_dense.kernel.assign([[1, 0], [1, 1], [1, 1]])
+  # relu([2, -1, -2]) * [5, -1, -1] = [10, 0, 0]
+  found = layer(np.array([[[3.0, 7.0]]]), np.ones([1, 1]))
+  np.testing.assert_allclose(
+    ops.convert_to_numpy(found)[0], [[13, 7]], atol=1e-3
+  )
+
+
+def test_every_third_layer_is_global():
+  backbone = _backbone(num_layers=7)
+  layers = backbone.transformer_layers
+  assert [layer.sliding_window_size for layer in layers] == [
+    *(None, 8, 8, None, 8, 8, None)
+  ]
+  assert [layer.rope_max_wavelength for layer in layers] == [
+    *(160000, 10000, 10000, 160000, 10000, 10000, 160000)
+  ]
+  assert [layer.normalizes_attention_inputs for layer in layers] == [
+    False,
+    *[True] * 6,
+  ]
+
+
+def test_no_weight_is_a_bias():
+  # 22 layers of 768, 1152 wide inside, with 50,368 tokens have 149 million
+  # weights (section 2.2 of the paper). The same sum at these sizes:
+  tokens, first, layer = 60 * 16, 4 * 16**2 + 3 * 16 * 24 + 16, 16
+  assert _backbone().count_params() == tokens + 4 * first + 3 * layer + 2 * 16
+
+
+def test_the_backbone_is_made_again_from_its_config(tmp_path):
+  changes = {
+    "max_sequence_length": 99,
+    "global_attn_every_n_layers": 2,
+    "sliding_window_size": 6,
+    "global_rope_max_wavelength": 700.0,
+    "local_rope_max_wavelength": 70.0,
+    "activation": "relu",
+    "layer_norm_epsilon": 1e-3,
+    "dropout": 0.2,
+    "attention_dropout": 0.3,
+    "dtype": "mixed_bfloat16",
+    "name": "encoder",
+    "trainable": False,
+  }
+  backbone = _backbone(**changes)
+  config = backbone.get_config()
+  dtype = config.pop("dtype")["config"]["name"]
+  assert {**config, "dtype": dtype} == _SIZES | changes
+  backbone.save_to_preset(tmp_path)
+  again = keras_hub.models.Backbone.from_preset(
+    str(tmp_path), dtype="mixed_bfloat16"
+  )
+  assert again.get_config() == backbone.get_config()
+  inputs = _inputs()
+  np.testing.assert_array_equal(
+    _output(again, inputs), _output(backbone, inputs)
+  )
+  rates = [x.rate for x in sublayers(again, keras.layers.Dropout)]
+  assert sorted(rates) == [0.2] * 9 + [0.3] * 4
+  layer = again.transformer_layers[1]
+  copy = type(layer).from_config(layer.get_config())
+  assert copy.get_config() == layer.get_config()
+  attention = sublayers(layer, modernbert.ModernBertAttention)[0]
+  copy = type(attention).from_config(attention.get_config())
+  assert copy.get_config() == attention.get_config()
+
+
+def test_dropout_is_applied_in_training_only():
+  inputs = _inputs()
+  for rates in ({"dropout": 0.5}, {"attention_dropout": 0.5}):
+    backbone = _backbone(**rates)
+    expected = ops.convert_to_numpy(backbone(inputs))
+    np.testing.assert_array_equal(backbone(inputs, training=False), expected)
+    changed = ops.convert_to_numpy(backbone(inputs, training=True))
+    assert np.abs(changed - expected).max() > 0.1
+
+
+@pytest.mark.parametrize(
+  ("changes", "name"),
+  [
+    ({"num_heads": 3}, "num_heads"),
+    ({"hidden_dim": 18}, "num_heads"),  # heads of 9
+    ({"sliding_window_size": 7}, "sliding_window_size"),
+    ({"sliding_window_size": 0}, "sliding_window_size"),
+  ],
+)
+def test_sizes_that_cannot_be_computed_are_refused(changes, name):
+  with pytest.raises(ValueError, match=name):
+    _backbone(**changes)
+
+
+_COMPUTE = """
+import json, pathlib, sys
+import keras, numpy as np
+import bert_span.modeling.modernbert
+folder = sys.argv[1]
+written = json.loads(pathlib.Path(folder, "backbone.json").read_text())
+backbone = keras.saving.deserialize_keras_object(written)
+backbone.load_weights(f"{folder}/model.weights.h5")
+outputs = backbone(dict(np.load(f"{folder}/inputs.npz")))
+np.save(f"{folder}/{keras.backend.backend()}.npy",
+        keras.ops.convert_to_numpy(outputs))
+"""
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_other_backends_of_keras_compute_the_same(tmp_path, backend):
+  if not importlib.util.find_spec(backend):
+    pytest.skip(f"{backend} is not installed")
+  backbone, inputs = _backbone(), _inputs()
+  written = keras.saving.serialize_keras_object(backbone)
+  (tmp_path / "backbone.json").write_text(json.dumps(written))
+  backbone.save_weights(tmp_path / "model.weights.h5")
+  np.savez(tmp_path / "inputs.npz", **inputs)
+  subprocess.run(
+    [sys.executable, "-c", _COMPUTE, str(tmp_path)],
+    env={**os.environ, "KERAS_BACKEND": backend},
+    check=True,
+  )
+  found = np.load(tmp_path / f"{backend}.npy")[inputs["padding_mask"] == 1]
+  np.testing.assert_allclose(found, _output(backbone, inputs), atol=1e-4)
+
+
+# Sizes that differ from _SIZES, and the lengths of windows.
+_SHAPES = {
+  "as the sizes": ({}, [30, 17]),
+  "shorter than a window": ({}, [3, 1]),
+  "longer than many windows": ({"sliding_window_size": 6}, [200, 131, 64]),
+  "a layer": ({"num_layers": 1}, [9]),
+  "other layers are global": ({"global_attn_every_n_layers": 2}, [40, 8]),
+  "other bases": (
+    {"global_rope_max_wavelength": 80000.0, "local_rope_max_wavelength": 500.0},
+    [50],
+  ),
+  "the published window": (
+    {"sliding_window_size": 128, "num_heads": 4, "layer_norm_epsilon": 1e-3},
+    [300, 290],
+  ),
+}
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory, repository):
+  """A folder with what transformers computes with the shapes, by number."""
+  for name, title in (("torch", "PyTorch"), ("transformers", "transformers")):
+    if not importlib.util.find_spec(name):
+      pytest.skip(f"{title} is not installed")
+  folder = tmp_path_factory.mktemp("modernbert")
+  for i, (changes, lengths) in enumerate(_SHAPES.values()):
+    (folder / f"{i}").mkdir()
+    (folder / f"{i}/sizes.json").write_text(json.dumps(_SIZES | changes))
+    np.savez(folder / f"{i}/inputs.npz", **_inputs(max(lengths), lengths))
+  script = repository / "tests/support/transformers_modernbert.py"
+  subprocess.run([sys.executable, script, folder], check=True)
+  return folder
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", _SHAPES)
+def test_vectors_are_those_of_transformers(theirs, name):
+  folder = theirs / f"{list(_SHAPES).index(name)}"
+  backbone = load_huggingface(str(folder)).backbone
+  sizes = _SIZES | _SHAPES[name][0]
+  assert {key: getattr(backbone, key) for key in sizes} == sizes
+  inputs = dict(np.load(folder / "inputs.npz"))
+  expected = np.load(folder / "outputs.npy")[inputs["padding_mask"] == 1]
+  found = _output(backbone, inputs)
+  np.testing.assert_allclose(found, expected, atol=1e-4)
+  assert expected.std() > 0.5
+
+
+def test_a_head_with_another_epsilon_than_the_encoder_is_not_written(tmp_path):
+  extractor = extractor_of("modernbert", layer_norm_epsilon=1e-3)
+  extractor.head_is_trained = True
+  with pytest.raises(ValueError, match="norm_eps"):
+    save_huggingface(extractor, tmp_path / "model")
+
+
+@pytest.mark.large
+@pytest.mark.usefixtures("few_samples")
+def test_a_tflite_file_of_any_length_answers_as_the_model(tmp_path):
+  # Windows of up to 96 tokens, with local layers of blocks of 4.
+  extractor = extractor_of("modernbert")
+  extractor.head_is_trained = True
+  path = str(tmp_path / "model.tflite")
+  extractor.export(path, "litert", dynamic_length=True)
+  file = TFLiteSpanExtractor(path)
+  # Texts with tokens of several blanks, and letters that NFC composes.
+  composed = "e\u0301"
+  passages = [f"The {composed * n} mill  was  in" for n in range(0, 90, 9)]
+  for passage in passages:
+    expected = extractor.answer(QUESTION, passage)
+    found = file.answer(QUESTION, passage)
+    assert found.text == passage[found.char_start : found.char_end]
+    assert (found.text, found.char_start) == (
+      expected.text,
+      expected.char_start,
+    )
+    assert found.score == pytest.approx(expected.score, rel=1e-4)

@@ -1,0 +1,184 @@
+"""ModernBertTokenizer: NFC, added tokens, and offsets into the given text."""
+
+import json
+import random
+import unicodedata
+
+import keras
+import pytest
+import tensorflow as tf
+import tokenizers
+
+from bert_span.squad.reader import read_squad
+from bert_span.text.modernbert_tokenizer import ModernBertTokenizer
+
+_BYTES = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+_MERGES = ["Ã ©", "Ġ b", "l o", "lo w"]
+# The published ones, but for the number of unused tokens.
+_ADDED = [
+  *("|||IP_ADDRESS|||", "|||EMAIL_ADDRESS|||", "|||PHONE_NUMBER|||"),
+  *(" " * n for n in range(24, 1, -1)),
+  *(f"[unused{n}]" for n in range(3)),
+]
+_SPECIAL = ["<|padding|>", "<|endoftext|>", "[UNK]", "[CLS]", "[SEP]", "[PAD]"]
+_VOCABULARY = [
+  *_ADDED,
+  *_SPECIAL,
+  *("[MASK]", *sorted(_BYTES), "Ã©", "Ġb", "lo", "low"),
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+  return ModernBertTokenizer(_VOCABULARY, _MERGES, _ADDED)
+
+
+def _tokens(tokenizer, *texts):
+  """[(token, char_start, char_end)] of each text."""
+  columns = [x.to_list() for x in tokenizer(list(texts))]
+  return [
+    [
+      (tokenizer.vocabulary[i], *offsets)
+      for i, *offsets in zip(*row, strict=True)
+    ]
+    for row in zip(*columns, strict=True)
+  ]
+
+
+@pytest.mark.parametrize(
+  ("text", "tokens"),
+  [
+    ("low b", [("low", 0, 3), ("Ġb", 4, 5)]),
+    # A composed letter has the offsets of both characters.
+    ("e\u0301b", [("Ã©", 0, 2), ("b", 2, 3)]),
+    ("be\u0301", [("b", 0, 1), ("Ã©", 1, 3)]),
+    # é and a mark that composes with nothing; the letter ends after the mark.
+    (
+      "be\u0301\u20e3b",
+      [
+        ("b", 0, 1),
+        ("Ã©", 1, 4),
+        *((byte, 1, 4) for byte in "âĥ£"),
+        ("b", 4, 5),
+      ],
+    ),
+    # A mark alone, at the start of a text.
+    ("\u0301b", [("Ì", 0, 1), ("ģ", 0, 1), ("b", 1, 2)]),
+    # Three blanks are a token, also before a word; offsets leave out blanks.
+    ("b   b", [("b", 0, 1), ("   ", 4, 4), ("b", 4, 5)]),
+    # Of 27 blanks, 24 are the longest token.
+    (" " * 27 + "b", [(" " * 24, 24, 24), ("   ", 27, 27), ("b", 27, 28)]),
+    (" " * 25 + "b", [(" " * 24, 24, 24), ("Ġb", 25, 26)]),
+    ("b[unused1]b", [("b", 0, 1), ("[unused1]", 1, 10), ("b", 10, 11)]),
+    ("  [unused2] b", [("  ", 2, 2), ("[unused2]", 2, 11), ("Ġb", 12, 13)]),
+    # A special token is ordinary characters.
+    ("[UNK]", [(c, i, i + 1) for i, c in enumerate("[UNK]")]),
+    # A final blank at the end of a text.
+    ("b ", [("b", 0, 1), ("Ġ", 2, 2)]),
+  ],
+)
+def test_tokens_and_their_offsets(tokenizer, text, tokens):
+  assert _tokens(tokenizer, text) == [tokens]
+
+
+def test_texts_of_a_batch_do_not_combine(tokenizer):
+  found = _tokens(tokenizer, "e", "\u0301", "", "be\u0301")
+  assert found == [
+    [("e", 0, 1)],
+    [("Ì", 0, 1), ("ģ", 0, 1)],
+    [],
+    [("b", 0, 1), ("Ã©", 1, 3)],
+  ]
+  assert tokenizer(tf.zeros([0], tf.string)).char_ends.to_list() == []
+
+
+def test_a_window_has_the_special_tokens_of_bert(tokenizer):
+  ids = tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id
+  assert [_VOCABULARY[i] for i in ids] == ["[CLS]", "[SEP]", "[PAD]"]
+  assert tokenizer.num_separators == 1
+
+
+def test_config_rebuilds_the_layer(tokenizer):
+  written = keras.saving.serialize_keras_object(tokenizer)
+  copy = keras.saving.deserialize_keras_object(written)
+  text = "low   be\u0301[unused1]"
+  assert _tokens(copy, text) == _tokens(tokenizer, text)
+  assert copy.full_vocabulary == tokenizer.full_vocabulary
+
+
+def test_every_character_that_can_compose_with_the_one_before_it_is_known():
+  """Python's Unicode has the same compositions as the pattern's two classes."""
+  composed = set()
+  for code_point in range(0x110000):
+    parts = unicodedata.decomposition(chr(code_point)).split()
+    if len(parts) == 2 and not parts[0].startswith("<"):
+      composed.add(chr(int(parts[1], 16)))
+  assert len(composed) > 50
+  assert {unicodedata.category(c)[0] for c in composed} == {"M"}
+  syllable = unicodedata.normalize("NFD", "각힣")
+  vowels, finals = ("\u1161", "\u1175"), ("\u11a8", "\u11c2")
+  assert (syllable[1], syllable[4]) == vowels
+  assert (syllable[2], syllable[5]) == finals
+
+
+def _texts(shared_data):
+  """10,000 texts: XQuAD's and ones of odd characters."""
+  generator = random.Random(1)
+  alphabet = (
+    " \t\n\r'\"stmdrevlabeXY019.,!?-_éßœ中文عر\u00a0\u2003\u3000\u200b\u0301"
+    "\U0001f600\U0001f468½²٣Ⅷ\x00\x1c\x85\ufeff\u0323\u0307\u212b\u2126각"
+    "\u1100\u1161\u11a8\u0958\u0915\u093c\uf900\u09c7\u09be=<\u0338"
+  )
+  words = [*alphabet, "  ", "   ", " " * 30, *_ADDED[:2], "[unused1]", "[SEP]"]
+  texts = [
+    "".join(generator.choices(words, k=generator.randint(0, 40)))
+    for _ in range(8_000)
+  ]
+  for name in ("xquad_ar", "xquad_en", "xquad_zh", "covidqa_part"):
+    for example in read_squad(shared_data / f"{name}.json").examples[::3]:
+      texts += (example.question, unicodedata.normalize("NFD", example.context))
+      texts.append(example.context)
+  return texts
+
+
+@pytest.mark.large
+def test_tokens_of_real_texts_are_those_of_the_tokenizers_package(shared_data):
+  texts = _texts(shared_data)
+  assert len(texts) > 10_000
+  reference = tokenizers.Tokenizer(tokenizers.models.BPE())
+  reference.normalizer = tokenizers.normalizers.NFC()
+  reference.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(
+    add_prefix_space=False
+  )
+  trainer = tokenizers.trainers.BpeTrainer(
+    vocab_size=4_000,
+    show_progress=False,
+    initial_alphabet=_BYTES,
+    special_tokens=[*_SPECIAL],
+  )
+  reference.train_from_iterator(texts[::5], trainer)
+  added = tokenizers.AddedToken
+  reference.add_tokens([added(t, normalized=True) for t in _ADDED])
+  mask = added("[MASK]", lstrip=True, normalized=False, special=True)
+  reference.add_special_tokens([mask])
+  # Special tokens are ordinary characters here.
+  reference.encode_special_tokens = True
+  reference.post_processor = tokenizers.processors.ByteLevel(
+    add_prefix_space=False, trim_offsets=True
+  )
+  ids = reference.get_vocab(with_added_tokens=True)
+  merges = json.loads(reference.to_str())["model"]["merges"]
+  merges = [" ".join(merge) for merge in merges]
+  layer = ModernBertTokenizer(sorted(ids, key=ids.get), merges, _ADDED)
+  columns = (x.to_list() for x in layer([text.encode() for text in texts]))
+  num_compared = 0
+  for text, encoding, ids, starts, ends in zip(
+    texts, reference.encode_batch(texts), *columns, strict=True
+  ):
+    assert ids == encoding.ids, repr(text)
+    # The package's offsets leave out the marks of a composed letter.
+    if unicodedata.is_normalized("NFC", text):
+      num_compared += 1
+      offsets = list(zip(starts, ends, strict=True))
+      assert offsets == encoding.offsets, repr(text)
+  assert num_compared > 1000
