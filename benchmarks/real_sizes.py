@@ -33,7 +33,7 @@ import time
 
 from absl import flags
 
-from benchmarks.inputs import check_known
+from benchmarks.inputs import check, check_known
 from benchmarks.random_models import Shape
 from benchmarks.repetitions import (
   measured_apart,
@@ -81,7 +81,7 @@ def main(argv):
   check_known(_RUN_PARTS, _CASES)
   parts = _RUN_PARTS.value or list(_CASES)
   if importlib.util.find_spec("torch") is None:
-    program.check(
+    check(
       "transformers" not in (_RUN_PARTS.value or ()),
       "--parts=transformers needs PyTorch. Install it: pip install torch.",
     )

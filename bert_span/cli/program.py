@@ -117,7 +117,8 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
 
   def parse_flags(argv):
     try:
-      return flags.FLAGS(argv, known_only=foreign_flags)
+      words = [argv[0], *_with_lines(argv[1:])]
+      return flags.FLAGS(words, known_only=foreign_flags)
     except (flags.Error, UnicodeError) as error:
       if isinstance(error, UnicodeError):
         error = f"the file of --flagfile is not UTF-8 ({error}). Convert it."
@@ -149,6 +150,19 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
     # The machine is about to go, and TensorFlow takes seconds to unload.
     sys.stderr.flush()
     os._exit(ended.code)
+
+
+def _with_lines(words):
+  """Yields words, and in the place of --flagfile the lines of the file.
+
+  absl does the same, but keeps the byte order mark that some editors write.
+  """
+  for line in flags.FLAGS.read_flags_from_files(words, force_gnu=False):
+    bare = line.removeprefix("\ufeff")
+    if bare != line and bare.lstrip("-").startswith("flagfile"):
+      yield from _with_lines([bare])
+    elif bare == line or not bare.startswith(("#", "//")):
+      yield bare
 
 
 def import_tensorflow():

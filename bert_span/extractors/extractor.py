@@ -913,7 +913,7 @@ class Extractor(keras_hub.models.Task):
     return extractor
 
 
-def extractor_class(name, source="--head"):
+def extractor_class(name, source="`head`"):
   """Returns the extractor class for a head name."""
   # Defines the classes of this package, which import this module.
   from bert_span.extractors import bio_extractor, span_extractor  # noqa: F401

@@ -43,6 +43,17 @@ def test_flags_after_a_flagfile_override_it(run_main, tmp_path):
   assert seen == [-1, 1]
 
 
+@pytest.mark.parametrize("line", ["--verbosity=1", "# note", "--flagfile={}"])
+def test_a_flag_file_may_begin_with_a_byte_order_mark(run_main, tmp_path, line):
+  inner, outer, seen = tmp_path / "inner", tmp_path / "outer", []
+  inner.write_text("--verbosity=1\r\n", encoding="utf-8-sig")
+  outer.write_text(f"{line.format(inner)}\n--verbosity=1", "utf-8-sig")
+  main = lambda _: seen.append(flags.FLAGS.verbosity)  # noqa: E731
+  for word in (f"--flagfile={outer}", f"--flagfile={inner}"):
+    assert run_main(main, word) == (None, "")
+  assert seen == [1, 1]
+
+
 def test_words_and_flag_files_that_are_no_flags_are_named(run_main, tmp_path):
   path = tmp_path / "x.flags"
   path.write_text("--do_train", encoding="utf-16")

@@ -44,5 +44,5 @@ def test_the_requests_of_every_signature_are_answered(tmp_path):
 def test_requests_without_their_package_are_refused(monkeypatch):
   monkeypatch.setattr(warmup.importlib.util, "find_spec", lambda _: None)
   assert not warmup.check_warmup(None)
-  with pytest.raises(ValueError, match="with_warmup=True"):
+  with pytest.raises(ValueError, match="with_warmup=False"):
     warmup.check_warmup(True)
