@@ -140,7 +140,8 @@ def _compare_training(goldens, after_step):
   steps = goldens.read("model_train_trace.json")["steps"]
   golden = goldens.arrays("model_train_trace.npz")
   model = _tiny_model(goldens)
-  windows = _recorded(goldens, "loss") | {n: golden[n] for n in _LABELS}
+  windows = _inputs(_recorded(goldens, "loss"))
+  windows |= {name: golden[name] for name in _LABELS}
   schedule = WarmupLinearDecay(1e-3, len(steps), 4, steps_ahead=int(after_step))
   metrics = _train(model, schedule, windows, golden["batches"])
   title, prefix = "Training: weights after 20 steps", "final:bert/"
@@ -191,7 +192,7 @@ def _train(model, schedule, windows, batches):
     TrainOptions(train_batch_size=batches.shape[1]),
     unsummed_embeddings=(model.backbone.token_embedding.embeddings.path,),
   )
-  names = (*_INPUTS.values(), *_LABELS)
+  names = (*_INPUTS, *_LABELS)
   dataset = tf.data.Dataset.from_tensor_slices(
     {name: windows[name][batches].astype(np.int32) for name in names}
   )

@@ -100,7 +100,7 @@ def test_a_data_set_of_tfds_is_read_shard_by_shard(tmp_path):
   assert read == [text.partition(" It")[0] for text in rows["text"]]
   assert list(shards[0].sentences(1)) == first[2:]
   for change, message in (
-    ({"split": "dev"}, "no split 'dev'"),
+    ({"dataset_split": "dev"}, "no split 'dev'"),
     ({"dataset": "no_such_text"}, r"dataset='no_such_text'.* data_dir"),
     ({"text_field": "body"}, "no feature 'body'"),
   ):
