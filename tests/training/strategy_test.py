@@ -77,10 +77,10 @@ def dropout_and_overflow(folder, unused_one, two):
   """
 
   def loss_fn(model, batch):
-    is_short = tf.shape(batch["input_ids"])[1] == LENGTH - 1
+    is_short = tf.shape(batch["token_ids"])[1] == LENGTH - 1
     batch = {name: tf.zeros_like(values) for name, values in batch.items()}
-    ones = tf.ones_like(batch["input_ids"])
-    batch |= {"input_ids": ones, "input_mask": ones}
+    ones = tf.ones_like(batch["token_ids"])
+    batch |= {"token_ids": ones, "padding_mask": ones}
     losses = LOSS_FN(model, batch)
     replica = tf.distribute.get_replica_context().replica_id_in_sync_group
     on_first = tf.cast(replica == 0, tf.float32)
