@@ -74,7 +74,9 @@ def memory_line(model, loss_fn, batch, options, devices):
   if devices.is_tpu:
     return "Memory: not measured, there is no TPU on this machine."
   execution, peak = options.execution, None
-  rows, length = batch["segment_ids"].shape
+  # Pre-training has the names of the original's records.
+  ids = "token_ids" if "token_ids" in batch else "input_ids"
+  rows, length = batch[ids].shape
   step = f"{rows} windows of {length} WordPieces in {execution.precision}"
   with (
     computing_in(model.backbone, execution.precision),
