@@ -159,7 +159,7 @@ fuzz-device: $(INSTALLED)
 	build/fuzz_device -max_total_time=$(SECONDS) -timeout=60 build/fuzz
 
 # TFLite files in the runtime of others, with the model of quickstart.
-test-task-library: $(TASK_LIBRARY)/installed $(OUTPUT)/model/span_config.json
+test-task-library: $(TASK_LIBRARY)/installed $(OUTPUT)/model/task.json
 	PYTHONPATH=. $(BIN)/python tests/support/task_library.py --model=$(OUTPUT)/model \
 	  --environment=$(TASK_LIBRARY)
 
@@ -167,7 +167,7 @@ $(TASK_LIBRARY)/installed: tests/support/task_library_setup.sh
 	sh tests/support/task_library_setup.sh $(TASK_LIBRARY)
 	touch $@
 
-$(OUTPUT)/model/span_config.json:
+$(OUTPUT)/model/task.json:
 	$(MAKE) quickstart
 
 # Exported models in TensorFlow 2.16 to 2.19.
