@@ -27,7 +27,7 @@ _HEAD = """# Flags
 
 Every flag of every program, written by `docs/write_flags.py` from the fields
 of the option dataclasses. A job takes the same options as arguments of its
-dataclass: a flag's name is that of the field, or stands in parentheses.
+dataclass. A flag has the name of its field unless another is in parentheses.
 `--flagfile=FILE` reads flags from a file; flags after it override it.
 """
 _TABLE = "| flag | default | |\n|---|---|---|\n"

@@ -42,10 +42,13 @@ _BINARY_FORMATS = {
   b"SQLite format 3": f"an SQLite database. {_CONVERT}",
   b"%PDF": f"a PDF. {_CONVERT}",
   b"\xd0\xcf\x11\xe0": f"an old Office file. {_CONVERT}",
-  **{
-    bytes([0x80, protocol]): f"a Python pickle. {_CONVERT}"
-    for protocol in range(2, 6)
-  },
+  **dict.fromkeys(
+    (
+      *(b"]q\x00", b"]q\x01", b"}q\x00", b"}q\x01"),  # protocol 1
+      *(bytes([0x80, protocol]) for protocol in range(2, 6)),
+    ),
+    f"a Python pickle. {_CONVERT}",
+  ),
 }
 # Names in the list at the end of a zip archive -> its format, and the remedy.
 _ZIP_FORMATS = {
@@ -335,6 +338,8 @@ def _json_fault(text, error):
     return "a Git LFS pointer and not the file itself. Run git lfs pull."
   if text.lstrip().startswith("<"):
     return "HTML or XML. Download the raw file."
+  if re.match(r"\([ld]p\d\n", text):  # protocol 0
+    return f"a Python pickle. {_CONVERT}"
   if error.msg == "Extra data" and text[: error.pos].strip()[-1:] == "}":
     return "more than one JSON value (JSON Lines?). Convert them to one object."
   head = text.split("\n")[0]

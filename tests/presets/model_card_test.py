@@ -1,4 +1,4 @@
-"""A saved model has a card, which belongs to whoever edits it."""
+"""The card of a saved model, and which cards a later save keeps."""
 
 import pytest
 from tiny_extractor import shared_extractor, tiny_extractor
