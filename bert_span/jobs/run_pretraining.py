@@ -225,7 +225,7 @@ class PretrainingJob:
       last=[SELECTION_FILE],
       keeps=lambda name: name != SELECTION_FILE,
     ) as unfinished:
-      model_files.write_model(
+      model_files.write_preset(
         unfinished, self.model, self.input.vocabulary, self.input.lower_case
       )
       write_selection(unfinished, selection)
@@ -236,7 +236,7 @@ class PretrainingJob:
     preset = source.preset and find_embedded_model(source.preset)
     if preset and tf.io.gfile.isdir(preset):
       with local_directory(preset) as local:
-        heads = model_files.read_heads(local)
+        heads = model_files.read_pretraining_heads(local)
     elif source.init_checkpoint:
       heads = model_files.read_original_heads(source.init_checkpoint)
     return model_files.assign_heads(self.model, heads, description)

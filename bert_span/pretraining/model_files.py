@@ -58,7 +58,7 @@ _HEADS = {
 }
 
 
-def write_model(directory, model, vocabulary, lower_case):
+def write_preset(directory, model, vocabulary, lower_case):
   """Writes a `PretrainingModel` into an empty directory, as a preset."""
   model_directory.save_backbone(model.backbone, directory)
   model_directory.save_tokenizer(directory, vocabulary, lower_case)
@@ -127,7 +127,7 @@ def head_tensors(model):
   return {n: value.numpy() for head in heads for n, value in head.items()}
 
 
-def read_heads(directory):
+def read_pretraining_heads(directory):
   """Reads the `head_tensors` of a local model directory or Hugging Face's."""
   path = os.path.join(directory, HEADS_FILE)
   if os.path.isfile(path):

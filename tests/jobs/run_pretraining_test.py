@@ -17,7 +17,7 @@ from tiny_extractor import extractor_of
 from tiny_pretraining import VOCABULARY, write_corpus
 
 from bert_span.presets.load_pretrained import load_original, load_pretrained
-from bert_span.pretraining.model_files import read_heads
+from bert_span.pretraining.model_files import read_pretraining_heads
 
 _LENGTHS = ("--max_seq_length=16", "--seed=3")
 _TRAINING = (
@@ -82,7 +82,7 @@ def test_training_writes_model_exports_scores_and_curves(trained):
   expected = (output_dir / "model/assets/tokenizer/vocabulary.txt").read_text()
   for name in ("tf1", "huggingface"):
     assert (output_dir / name / "vocab.txt").read_text() == expected
-  assert read_heads(str(output_dir / "model"))
+  assert read_pretraining_heads(str(output_dir / "model"))
 
 
 @pytest.mark.large

@@ -21,10 +21,10 @@ from bert_span.pretraining.model_files import (
   HEADS_FILE,
   assign_heads,
   head_tensors,
-  read_heads,
   read_original_heads,
+  read_pretraining_heads,
   write_huggingface,
-  write_model,
+  write_preset,
   write_tf1,
 )
 from bert_span.storage.files import read_json_object
@@ -95,7 +95,7 @@ def test_the_checkpoint_is_read_back(model, tmp_path):
 
 
 def test_the_huggingface_directory_is_read_back(model, huggingface):
-  assert_same_heads(read_heads(huggingface), mlm_tensors(model))
+  assert_same_heads(read_pretraining_heads(huggingface), mlm_tensors(model))
   values = read_json_object(os.path.join(huggingface, "config.json"))
   assert values["hidden_act"] == "gelu_new"  # the tanh form
   assert values["architectures"] == ["BertForMaskedLM"]
@@ -104,7 +104,7 @@ def test_the_huggingface_directory_is_read_back(model, huggingface):
 def test_pickled_heads_are_read(model, huggingface, tmp_path):
   tensors = load_file(os.path.join(huggingface, "model.safetensors"))
   write_torch_file(tmp_path / "pytorch_model.bin", tensors)
-  assert_same_heads(read_heads(tmp_path), mlm_tensors(model))
+  assert_same_heads(read_pretraining_heads(tmp_path), mlm_tensors(model))
 
 
 def test_the_heads_of_old_and_of_wrapped_files_are_read(
@@ -118,10 +118,10 @@ def test_the_heads_of_old_and_of_wrapped_files_are_read(
     for name, tensor in tensors.items()
   }
   save_file(old, path)
-  assert_same_heads(read_heads(str(tmp_path)), mlm_tensors(model))
+  assert_same_heads(read_pretraining_heads(str(tmp_path)), mlm_tensors(model))
   save_file(old | tensors, path)
   with pytest.raises(ValueError, match="same weight"):
-    read_heads(str(tmp_path))
+    read_pretraining_heads(str(tmp_path))
 
 
 @pytest.mark.large
@@ -149,14 +149,14 @@ def test_transformers_reads_it_and_computes_the_same(
 
 
 def test_saved_heads_are_read_back(model, tmp_path):
-  write_model(str(tmp_path), model, _VOCABULARY, True)
+  write_preset(str(tmp_path), model, _VOCABULARY, True)
   copy = tiny_model(seed=2)
   new, stored = head_tensors(copy), mlm_tensors(model)
   # A head that is not stored stays new.
   assert assign_heads(copy, {}, "there") == []
   assert assign_heads(copy, stored, "there") == ["masked language model"]
   assert_same_heads(head_tensors(copy), new | stored)
-  filled = assign_heads(copy, read_heads(str(tmp_path)), "there")
+  filled = assign_heads(copy, read_pretraining_heads(str(tmp_path)), "there")
   assert filled == ["masked language model", "span boundary"]
   assert_same_heads(head_tensors(copy), head_tensors(model))
 
@@ -173,4 +173,4 @@ def test_heads_of_another_size_with_holes_or_damaged_are_refused(
     assign_heads(model, tensors, "there")
   (tmp_path / HEADS_FILE).write_bytes(b"damaged")
   with pytest.raises(ValueError, match=HEADS_FILE):
-    read_heads(str(tmp_path))
+    read_pretraining_heads(str(tmp_path))
