@@ -156,7 +156,7 @@ def _quantized(path, recipe_name, examples):
       )
     quantized = quantizer.Quantizer(path, rules).quantize(ranges)
   model = bytes(quantized.quantized_model)
-  config = tflite_file.read_span_config(path)
+  config = tflite_file.read_packed_config(path)
   config["tflite"].update(tflite_file.fingerprint(model))
   files = tflite_file.read_files(path)
   files[CONFIG_FILE] = json.dumps(config).encode("utf-8")

@@ -25,7 +25,7 @@ from bert_span.search.passage_index import PassageIndex
 from bert_span.squad.example import SquadExample
 from bert_span.storage.files import decode_utf8, read_bytes
 from bert_span.storage.log import log_line
-from bert_span.tflite.file import is_tflite, read_span_config
+from bert_span.tflite.file import is_tflite, read_packed_config
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 if typing.TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _load(options):
       "context_glob needs a model directory: a .tflite file answers questions "
       "about one passage, context_file."
     )
-  config = read_span_config(model)
+  config = read_packed_config(model)
   path = f"{model}, {CONFIG_FILE}"
   return TFLiteSpanExtractor(model, *merged_options(options, config, path))
 

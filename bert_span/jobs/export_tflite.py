@@ -27,7 +27,7 @@ def export_tflite(options: "ExportTfliteOptions"):
     source=options.model,
     proof=options.proof,
   )
-  print(export.report_text(report), end="")
+  print(export.format_export_report(report), end="")
   print(f"Written: {path}", file=sys.stderr)
   if test_vectors:
     log_line("Writing test vectors ...")

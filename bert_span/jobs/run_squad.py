@@ -48,7 +48,7 @@ from bert_span.training.development_set import (
   DevelopmentSet,
   selection_metrics,
 )
-from bert_span.training.fine_tuner import train_on, training_set_of
+from bert_span.training.fine_tuner import label_training_windows, train_on
 from bert_span.training.run_folder import RunFlags, locked_folder
 from bert_span.training.selection import ModelSelection
 from bert_span.training.strategy import (
@@ -259,7 +259,7 @@ def _training_inputs(run, strategy=None):
     loaded = source.load()
     digest = source.weights_digest(loaded)
     extractor = _extractor_of(run, loaded)
-  training_set = training_set_of(
+  training_set = label_training_windows(
     extractor, examples, options, bool(options.teacher)
   )
   return extractor, training_set, digest

@@ -47,7 +47,7 @@ def _model_app(options):
 
 def _file_app(tflite, packages):
   """The page that runs a .tflite file, with the folder of LiteRT.js."""
-  config = tflite_file.read_span_config(tflite)
+  config = tflite_file.read_packed_config(tflite)
   if config["tflite"].get("dynamic_length"):
     raise ValueError(
       f"{tflite}: LiteRT.js runs no file of dynamic_length. Export it without."

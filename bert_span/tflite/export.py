@@ -89,7 +89,7 @@ def export_tflite(
     "versions": {**package_versions(), "runtime": runtime_name()},
   }
   atomic_file.write_json_atomically(f"{path}.json", report)
-  atomic_file.write_text_atomically(f"{path}.txt", report_text(report))
+  atomic_file.write_text_atomically(f"{path}.txt", format_export_report(report))
   return report
 
 
@@ -130,7 +130,7 @@ def check_f1_drop(scores, max_f1_drop):
     )
 
 
-def report_text(report):
+def format_export_report(report):
   """Returns the report of `export_tflite` as a short text."""
   options, checked = report["options"], report["verification"]
   scores = report["evaluation"]

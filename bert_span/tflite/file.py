@@ -144,7 +144,7 @@ def read_files(path):
   return files
 
 
-def read_span_config(path):
+def read_packed_config(path):
   """Returns the span_config.json of a local TFLite file, a dict.
 
   Its "tflite" has the options of the file.
@@ -207,7 +207,7 @@ def vocabulary_files(vocabulary):
 
 def read_vocabulary(path):
   """Reads the vocabulary in a TFLite file; ValueError if it was changed."""
-  about_file = read_span_config(path)["tflite"]
+  about_file = read_packed_config(path)["tflite"]
   files = read_files(path)
   (name,) = files.keys() - {span_config.CONFIG_FILE}
   content, source = files[name], f"{path}, {name}"

@@ -78,7 +78,7 @@ def vector_examples():
 def write_port_vectors(tflite_path, examples, path):
   """Writes the test vectors of a TFLite file."""
   extractor = TFLiteSpanExtractor(tflite_path)
-  config = tflite_file.read_span_config(tflite_path)
+  config = tflite_file.read_packed_config(tflite_path)
   header = {
     "format": _FORMAT_VERSION,
     "model_sha256": config["tflite"]["model_sha256"],

@@ -64,7 +64,7 @@ class TFLiteSpanExtractor:
     self, path, window_options=None, decoder_options=None, num_threads=None
   ):
     check_not_forked()
-    config = tflite_file.read_span_config(path)
+    config = tflite_file.read_packed_config(path)
     content = tflite_file.check_unchanged(path, config)
     head_class = extractor_class(config["head"], path)
     self.columns = head_class.columns

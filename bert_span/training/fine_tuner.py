@@ -58,7 +58,9 @@ def fine_tune(
   """
   options = options or FineTuningOptions()
   examples = _checked_examples(extractor, examples, bool(teachers))
-  training_set = training_set_of(extractor, examples, options, bool(teachers))
+  training_set = label_training_windows(
+    extractor, examples, options, bool(teachers)
+  )
   with tempfile.TemporaryDirectory() as temporary:
     folder = temporary if output_dir is None else output_dir
     with locked_folder(folder):
@@ -73,8 +75,11 @@ def fine_tune(
       )
 
 
-def training_set_of(extractor, examples, options, has_teachers=False):
-  """Labels windows of examples, with `has_teachers` of unlabelled ones, too."""
+def label_training_windows(extractor, examples, options, has_teachers=False):
+  """Returns the `LabelledWindows` of examples.
+
+  With `has_teachers` questions without labels are kept.
+  """
   # Refuse too few examples, and a precision that the encoder lacks, first.
   options.num_train_steps(len(examples))
   architecture = architecture_of(extractor.backbone)
@@ -108,7 +113,7 @@ def training_batches(extractor, examples, options):
   preprocessor is None takes them, see docs/fine_tuning.md, "In Python".
   """
   examples = _checked_examples(extractor, examples)
-  training_set = training_set_of(extractor, examples, options)
+  training_set = label_training_windows(extractor, examples, options)
   batches = batches_of(extractor, training_set, options).dataset(first_step=0)
   return batches.map(extractor.preprocessor.inputs_and_labels)
 

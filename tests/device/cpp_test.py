@@ -280,7 +280,7 @@ def test_a_wrong_option_of_the_program_is_named(option, answer):
 def test_damaged_files_are_refused_and_never_crash(answer, tmp_path):
   path, _ = exported_tflite()
   content = pathlib.Path(path).read_bytes()
-  size = tflite_file.read_span_config(path)["tflite"]["model_bytes"]
+  size = tflite_file.read_packed_config(path)["tflite"]["model_bytes"]
   rng = random.Random(3)
   copy = tmp_path / "copy.tflite"
 
@@ -309,7 +309,7 @@ def test_damaged_files_are_refused_and_never_crash(answer, tmp_path):
 def test_a_wrong_value_in_the_metadata_is_refused_by_its_name(answer, tmp_path):
   path, _ = exported_tflite()
   copy = tmp_path / "copy.tflite"
-  about_file = tflite_file.read_span_config(path)["tflite"]
+  about_file = tflite_file.read_packed_config(path)["tflite"]
   for name, content in (
     *with_wrong_values(path),
     # Of the right type, but not those of the model.
@@ -394,7 +394,7 @@ def test_answers_of_byte_pairs(rows, pairs_file, device_files):
 
 def test_byte_pairs_that_do_not_fit_are_named(answer, pairs_file, tmp_path):
   copy = tmp_path / "copy.tflite"
-  about_file = tflite_file.read_span_config(pairs_file)["tflite"]
+  about_file = tflite_file.read_packed_config(pairs_file)["tflite"]
   for merges, named in (
     ("i n", "merges"),
     ([5], "merges"),
@@ -503,7 +503,7 @@ def bio_file(tmp_path_factory):
 @pytest.mark.parametrize("decoder", [*_BIO_DECODERS])
 def test_port_vectors_of_a_bio_head(decoder, rows, bio_file, tmp_path):
   path = tmp_path / "bio.tflite"
-  options = tflite_file.read_span_config(bio_file)["decoder"]
+  options = tflite_file.read_packed_config(bio_file)["decoder"]
   options |= _BIO_DECODERS[decoder]
   path.write_bytes(with_files_of(bio_file, decoder=options))
   answered = set()
@@ -548,7 +548,7 @@ def _without_ties(answer, context):
 def test_a_wrong_option_of_a_bio_head_is_named(
   name, value, answer, bio_file, tmp_path
 ):
-  options = tflite_file.read_span_config(bio_file)["decoder"]
+  options = tflite_file.read_packed_config(bio_file)["decoder"]
   copy = tmp_path / "copy.tflite"
   copy.write_bytes(with_files_of(bio_file, decoder=options | {name: value}))
   run = answer(copy, QUESTION)

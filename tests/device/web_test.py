@@ -133,7 +133,7 @@ def test_a_wrong_value_in_the_metadata_is_refused_by_its_name(load_error):
 def test_a_flipped_bit_in_what_is_packed_is_refused(load_error):
   path, _ = exported_tflite()
   content = pathlib.Path(path).read_bytes()
-  size = tflite_file.read_span_config(path)["tflite"]["model_bytes"]
+  size = tflite_file.read_packed_config(path)["tflite"]["model_bytes"]
   for text in (b"[UNK]", b"near", b'"n_best_size"', b'"doc_stride": 8'):
     place = content.index(text, size) + len(text) - 2
     damaged = bytearray(content)

@@ -34,8 +34,8 @@ from bert_span.modeling.keras_internals import sublayers
 from bert_span.training.fine_tuner import (
   batches_of,
   fine_tune,
+  label_training_windows,
   training_batches,
-  training_set_of,
   window_loss_fn,
 )
 from bert_span.training.loop import Trainer
@@ -607,7 +607,7 @@ def _optimizer():
 def _loop(kind, loss, folder):
   """Losses and weights of the package's own loop, which clips nothing here."""
   extractor = _without_dropout(kind)
-  training_set = training_set_of(extractor, _EXAMPLES, _OPTIONS)
+  training_set = label_training_windows(extractor, _EXAMPLES, _OPTIONS)
   trainer = Trainer(
     extractor,
     window_loss_fn(extractor.preprocessor, loss),

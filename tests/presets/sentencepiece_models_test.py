@@ -27,7 +27,7 @@ from bert_span.text.sentencepiece_model import (
   sentence_pieces,
 )
 from bert_span.tflite.export import tflite_content
-from bert_span.tflite.file import read_files, read_span_config
+from bert_span.tflite.file import read_files, read_packed_config
 from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
@@ -182,7 +182,7 @@ def test_a_tflite_file_holds_the_model_of_its_tokens(tmp_path, family, kind):
   path.write_bytes(tflite_content(extractor, TFLiteOptions()))
   vocabulary = extractor.preprocessor.tokenizer.full_vocabulary
   assert read_files(path)["vocabulary.spm"] == vocabulary.proto
-  assert read_span_config(path)["tflite"]["family"] == family
+  assert read_packed_config(path)["tflite"]["family"] == family
   read = TFLiteSpanExtractor(path)
   assert read.preprocessor.tokenizer.full_vocabulary == vocabulary
   with eagerly():

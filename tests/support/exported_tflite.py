@@ -49,7 +49,7 @@ def parsed(path):
 
 def with_files_of(path, content=None, **changes):
   """A model, or that of the file, with its files and a changed span_config."""
-  config = tflite_file.read_span_config(path)
+  config = tflite_file.read_packed_config(path)
   if content is None:
     size = config["tflite"]["model_bytes"]
     content = pathlib.Path(path).read_bytes()[:size]
@@ -89,7 +89,7 @@ def with_wrong_values(path):
     for value in values:
       changes = {name: value}
       if part:
-        changes = {part[0]: tflite_file.read_span_config(path)[part[0]]}
+        changes = {part[0]: tflite_file.read_packed_config(path)[part[0]]}
         changes[part[0]][name] = value
       yield name, with_files_of(path, **changes)
 

@@ -44,7 +44,7 @@ def test_a_file_is_written_with_its_report_if_its_answers_are_right(
   assert report["sha256"] == hashlib.sha256(content).hexdigest()
   assert json.loads((tmp_path / "qa.tflite.json").read_text()) == report
   assert report["verification"]["num_questions"] == len(few_samples)
-  config = tflite_file.read_span_config(path)
+  config = tflite_file.read_packed_config(path)
   assert config["tflite"]["quantization"] == "dynamic"
   assert report["evaluation"]["num_questions"] == 1
   assert "F1 on dev.json" in (tmp_path / "qa.tflite.txt").read_text()

@@ -22,7 +22,7 @@ from bert_span.text.options import WindowOptions
 from bert_span.tflite.export import tflite_content
 from bert_span.tflite.file import (
   read_files,
-  read_span_config,
+  read_packed_config,
   with_files,
 )
 from bert_span.tflite.options import TFLiteOptions
@@ -132,7 +132,7 @@ def test_tables_that_are_shorter_than_the_metadata_say(
 ):
   """Where the runtime has no check, it answers by what follows the table."""
   exported, _ = exported_tflite(dynamic_length=dynamic_length)
-  about_file = read_span_config(exported)["tflite"]
+  about_file = read_packed_config(exported)["tflite"]
   size = about_file["model_bytes"]
   model = pathlib.Path(exported).read_bytes()[:size]
   path = tmp_path / "short.tflite"
@@ -163,7 +163,7 @@ def test_tables_that_are_shorter_than_the_metadata_say(
 )
 def test_merges_that_are_no_list_of_two_tokens_are_refused(merges, tmp_path):
   exported, _ = exported_tflite()
-  about_file = read_span_config(exported)["tflite"] | {"merges": merges}
+  about_file = read_packed_config(exported)["tflite"] | {"merges": merges}
   path = tmp_path / "merges.tflite"
   path.write_bytes(with_files_of(exported, tflite=about_file))
   with pytest.raises(ValueError, match=r"merges\.tflite, .*merge"):

@@ -21,7 +21,7 @@ from bert_span.squad.example import AnswerSpan
 from bert_span.squad.reader import SquadFile
 from bert_span.training.callbacks import Callback
 from bert_span.training.development_set import DevelopmentSet
-from bert_span.training.fine_tuner import train_on, training_set_of
+from bert_span.training.fine_tuner import label_training_windows, train_on
 from bert_span.training.options import ExecutionOptions, SelectionOptions
 
 
@@ -96,7 +96,7 @@ def test_scores_in_training_are_those_of_a_model_with_its_weights(tmp_path):
     num_train_epochs=11,
     execution=ExecutionOptions("bfloat16"),
   )
-  training_set = training_set_of(extractor, squad_file.examples, options)
+  training_set = label_training_windows(extractor, squad_file.examples, options)
   train_on(extractor, training_set, options, tmp_path, [Scorer()])
   other = tiny_extractor()
   for weights, scores in seen:

@@ -18,7 +18,7 @@ from bert_span.text.options import WindowOptions
 from bert_span.training import distillation
 from bert_span.training.fine_tuner import (
   fine_tune,
-  training_set_of,
+  label_training_windows,
   window_loss_fn,
 )
 
@@ -46,7 +46,9 @@ def taught(request, tmp_path_factory):
   """A head, two teachers of it, windows, and these with soft labels."""
   kind = request.param
   teachers = [tiny_extractor(kind=kind, seed=seed) for seed in (1, 2)]
-  windows = training_set_of(teachers[0], _examples(), _OPTIONS, True).windows
+  windows = label_training_windows(
+    teachers[0], _examples(), _OPTIONS, True
+  ).windows
   path = str(tmp_path_factory.mktemp("soft") / "labels")
   taught = distillation.with_soft_labels(windows, teachers, 2.0, path)
   return kind, teachers, windows, taught
