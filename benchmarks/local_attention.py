@@ -34,7 +34,7 @@ def main(argv):
   """Measures all lengths."""
   import tensorflow as tf
 
-  from bert_span.modeling.modernbert import attend
+  from bert_span.modeling.modernbert_layers import attend
 
   def in_blocks(query, key, value, mask):
     return attend(query, key, value, mask, _WINDOW)

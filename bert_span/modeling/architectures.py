@@ -1,6 +1,7 @@
-"""The architectures of encoders that are computed here.
+"""The architectures of encoders: their backbones and what these compute.
 
-What is in their files is in presets/architectures/, one file an architecture.
+The names of the weights in their files are in presets/architectures/, one
+module for each architecture.
 """
 
 import dataclasses
@@ -28,30 +29,31 @@ _SIZES = (
 
 @dataclasses.dataclass(frozen=True)
 class Architecture:
-  """What sets an encoder apart in computing."""
+  """How the encoders of one architecture compute."""
 
   name: str  # its model_type in Hugging Face's config.json
-  backbone: type  # of KerasHub, or one written like KerasHub's
+  backbone: type  # a class of KerasHub, or one of ours in its manner
   arguments: dict[str, str]  # fields of `config` -> arguments of the backbone
   config: type = EncoderConfig
-  # What the backbone computes where nothing else is set.
+  # The backbone's own defaults.
   activation: str = "gelu"
   layer_norm_epsilon: float = 1e-12
-  float16_overflow: str = ""  # why it is not computed in float16
+  float16_overflow: str = ""  # why it does not compute in float16
   # Whether a new span head has the transform of a `SpanHead`.
   head_has_transform: bool = False
-  # What an `InferenceEncoder` computes, made of a backbone; None is BERT's.
+  # Makes the computation of an `InferenceEncoder` from a backbone; None for an
+  # encoder that computes as BERT.
   inference: Callable | None = None
 
 
 def _same(*names):
-  """Arguments with the names of the fields."""
+  """Returns arguments of the backbone that have the names of the fields."""
   return {name: name for name in names}
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class CamembertBackbone(keras_hub.models.XLMRobertaBackbone):
-  """CamemBERT, which KerasHub lacks: XLM-R with other ids of tokens."""
+  """CamemBERT, which KerasHub lacks: an XLM-R with other token ids."""
 
 
 _ROBERTA = {"arguments": _same(*_SIZES), "layer_norm_epsilon": 1e-5}
@@ -94,8 +96,8 @@ _ARCHITECTURES = (
     activation="relu",
     inference=MobileBertInference,
   ),
-  # He et al. 2021, arXiv 2111.09543: DeBERTa v3, and mDeBERTa. In v2 the same
-  # name has models with a convolution and other attention.
+  # He et al. 2021, arXiv 2111.09543: DeBERTa v3 and mDeBERTa. DeBERTa v2, which
+  # has a convolution and other attention, has the same name.
   Architecture(
     "deberta-v2",
     keras_hub.models.DebertaV3Backbone,
@@ -122,16 +124,18 @@ _ARCHITECTURES = (
     inference=ModernBertInference,
   ),
 )
-ARCHITECTURES = {each.name: each for each in _ARCHITECTURES}
+ARCHITECTURES = {
+  architecture.name: architecture for architecture in _ARCHITECTURES
+}
 
 
 def architecture_of(backbone):
-  """The `Architecture` of a KerasHub backbone; ValueError if it is none."""
-  architectures = {each.backbone: each for each in _ARCHITECTURES}
-  for kind in type(backbone).mro():
-    if kind in architectures:
-      return architectures[kind]
+  """Returns the `Architecture` of a backbone; ValueError for another model."""
+  architectures = {x.backbone: x for x in _ARCHITECTURES}
+  for backbone_class in type(backbone).mro():
+    if backbone_class in architectures:
+      return architectures[backbone_class]
   raise ValueError(
     f"The encoder must be one of {', '.join(ARCHITECTURES)}. Received: "
-    f"{type(backbone).__name__}"
+    f"{type(backbone).__name__}."
   )

@@ -1,4 +1,4 @@
-"""Encoders of the BERT family: KerasHub's model of an `EncoderConfig`."""
+"""Builds encoders of the BERT family from their configs, and back."""
 
 import keras
 
@@ -9,9 +9,20 @@ from bert_span.modeling.keras_internals import lora_products, sublayers
 
 
 def build_encoder(config, dtype=None):
-  """Builds KerasHub's backbone of an `EncoderConfig` with random weights.
+  """Builds the backbone of an `EncoderConfig` with random weights.
 
-  What KerasHub's classes fix is set afterwards.
+  Settings that are not arguments of KerasHub's classes are set afterwards.
+
+  Args:
+    config: an `EncoderConfig` of the class for its architecture.
+    dtype: None, or the dtype or policy of all layers.
+
+  Returns:
+    A keras_hub.models.Backbone.
+
+  Raises:
+    ValueError: the config is of another class, or the architecture does not
+      compute in the dtype.
 
   Source: google-research/bert, modeling.py, BertModel.
   """
@@ -21,7 +32,7 @@ def build_encoder(config, dtype=None):
     raise ValueError(
       "config must be of the class of its architecture, one of "
       f"{', '.join(configs)}. Received: {config.architecture!r} in a "
-      f"{type(config).__name__}"
+      f"{type(config).__name__}."
     )
   check_precision(architecture, dtype)
   sizes = {
@@ -30,25 +41,25 @@ def build_encoder(config, dtype=None):
   }
   if "embedding_dim" in sizes:
     sizes["embedding_dim"] = config.embedding_dim or config.hidden_dim
-  # A layer built with rate 0 skips dropout forever: build with the higher
-  # rate, then lower it where it is too high.
+  # A layer that is built with rate 0 always skips dropout. So all layers are
+  # built with the higher rate, and get their own rate afterwards.
   dropout = max(config.dropout, config.attention_dropout)
   backbone = architecture.backbone(**sizes, dropout=dropout, dtype=dtype)
   for layer in sublayers(backbone, keras.layers.Dropout):
     layer.rate = config.dropout
-  backbone.dropout = config.dropout  # For the config.json of a preset.
+  backbone.dropout = config.dropout  # for the config.json of a preset
   if "layer_norm_epsilon" not in sizes:
     for layer in sublayers(backbone, keras.layers.LayerNormalization):
       layer.epsilon = config.layer_norm_epsilon
   activation = ACTIVATIONS[config.activation]
   for layer in backbone.transformer_layers:
-    _attention_dropout(layer).rate = config.attention_dropout
+    _attention_dropout_layer(layer).rate = config.attention_dropout
     layer.activation = activation
     for dense in sublayers(layer, keras.layers.Dense):
       if dense.name == "feedforward_intermediate_dense":
         dense.activation = activation
-  # KerasHub draws with deviation 0.02. A truncated normal is cut at two
-  # deviations, so s times a draw with deviation d is one with deviation s * d.
+  # KerasHub draws from a truncated normal with deviation 0.02, which is cut at
+  # two deviations. So s times a draw is a draw with deviation 0.02 s.
   scale = config.initializer_range / 0.02
   if scale != 1:
     for weight in backbone.weights:
@@ -68,7 +79,7 @@ def encoder_config(backbone):
   names = {function: name for name, function in ACTIVATIONS.items()}
   settings |= {
     "dropout": backbone.dropout,
-    "attention_dropout": _attention_dropout(layer).rate,
+    "attention_dropout": _attention_dropout_layer(layer).rate,
     "activation": names.get(layer.activation, architecture.activation),
     "architecture": architecture.name,
   }
@@ -76,9 +87,9 @@ def encoder_config(backbone):
 
 
 def merged_weights(model):
-  """Pairs of a model's weights and their values, with what LoRA adds to them.
+  """Returns the weights of a model and their values, with LoRA merged in.
 
-  LoRA's own weights are left out: the pairs are those of a model without it.
+  The pairs are those of a model without LoRA: LoRA's own weights are left out.
   """
   check_not_quantized(model)
   values, adapters = {}, set()
@@ -93,7 +104,7 @@ def merged_weights(model):
 
 
 def check_not_quantized(model):
-  """Refuses a model with layers of 8 bits or fewer, as quantize makes them."""
+  """Raises ValueError for layers of 8 bits or fewer, as quantize makes them."""
   for layer in sublayers(model):
     if layer.quantization_mode:
       raise ValueError(
@@ -105,18 +116,18 @@ def check_not_quantized(model):
 
 
 def encode(backbone, inputs):
-  """Returns the vectors of tokens, [batch, seq_length, hidden]."""
+  """Returns the encoder's vectors, float [batch, seq_length, hidden]."""
   outputs = backbone({name: inputs[name] for name in backbone.input})
   return outputs["sequence_output"] if isinstance(outputs, dict) else outputs
 
 
 def pooler_of(backbone):
-  """Returns the pooler of BERT and ELECTRA, which no logit needs, or None."""
+  """Returns the pooler of BERT or ELECTRA, which no logit needs, or None."""
   return getattr(backbone, "pooled_dense", None)
 
 
 def check_sequence_length(backbone, max_seq_length):
-  """Refuses windows that the encoder has no position embeddings for."""
+  """Raises ValueError for windows longer than the encoder's positions."""
   if max_seq_length > backbone.max_sequence_length:
     raise ValueError(
       f"max_seq_length must be at most {backbone.max_sequence_length}, the "
@@ -125,7 +136,7 @@ def check_sequence_length(backbone, max_seq_length):
 
 
 def check_precision(architecture, dtype):
-  """Refuses to compute in float16 where that overflows."""
+  """Raises ValueError for float16 in an architecture that overflows there."""
   overflow = architecture.float16_overflow
   if overflow and keras.dtype_policies.get(dtype).compute_dtype == "float16":
     raise ValueError(
@@ -134,13 +145,13 @@ def check_precision(architecture, dtype):
     )
 
 
-def _attention_dropout(transformer_layer):
+def _attention_dropout_layer(transformer_layer):
   (attention,) = (
     layer
     for layer in sublayers(transformer_layer)
     if layer.name == "self_attention_layer"
   )
   dropouts = sublayers(attention, keras.layers.Dropout)
-  # DeBERTa has another one, on relative positions.
-  named = (each for each in dropouts if each.name == "attention_dropout")
+  # DeBERTa has another dropout layer, on relative positions.
+  named = (layer for layer in dropouts if layer.name == "attention_dropout")
   return next(named, dropouts[0])

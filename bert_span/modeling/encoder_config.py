@@ -27,7 +27,7 @@ _dropout = functools.partial(option, minimum=0.0, below=1.0)
 
 @dataclasses.dataclass(frozen=True)
 class EncoderConfig(CheckedOptions):
-  """An encoder by KerasHub's names; the defaults are those of BertConfig."""
+  """The settings of an encoder; the defaults are those of BertConfig."""
 
   vocabulary_size: int = _size(REQUIRED, "Tokens in the vocabulary.")
   num_layers: int = _size(12, "Transformer layers.", maximum=MAX_LAYERS)
@@ -66,7 +66,7 @@ class EncoderConfig(CheckedOptions):
       name = "hidden" if width == self.hidden_dim else "bottleneck"
       raise ValueError(
         f"the {name} size must be a multiple of the number of attention heads. "
-        f"Received: {width} and {self.num_heads}"
+        f"Received: {width} and {self.num_heads}."
       )
 
   @property
@@ -86,7 +86,7 @@ class MobileBertConfig(EncoderConfig):
     None, "Width inside a layer with bottlenecks, if not hidden_dim."
   )
   use_bottleneck_attention: bool = option(
-    False, "Compute attention from the bottleneck of the feed-forward part."
+    False, "Compute queries, keys and values from a layer's narrowed inputs."
   )
   key_query_shared_bottleneck: bool = option(
     False, "Compute queries and keys from a bottleneck of their own."
@@ -101,8 +101,8 @@ class MobileBertConfig(EncoderConfig):
   )
   outer_norm_epsilon: float | None = option(
     None,
-    "LayerNorm's epsilon after the embeddings and a layer's last feed-forward "
-    "network, if not layer_norm_epsilon.",
+    "LayerNorm's epsilon after the embeddings and after a layer's last "
+    "feed-forward network, if not layer_norm_epsilon.",
     above=0.0,
   )
 
@@ -118,7 +118,7 @@ class DebertaConfig(EncoderConfig):
 
   architecture: str = option("deberta-v2", "Name in `ARCHITECTURES`.")
   position_buckets: int | None = _size(
-    None, "Half the rows of the table of relative positions.", minimum=2
+    None, "Half of the rows of the relative position table.", minimum=2
   )
 
   def __post_init__(self):
@@ -127,7 +127,7 @@ class DebertaConfig(EncoderConfig):
     if buckets is None or not buckets // 2 < positions - 1:
       raise ValueError(
         "position_buckets must be given, at least 2 and less than twice the "
-        f"{positions} positions. Received: {buckets}"
+        f"{positions} positions. Received: {buckets}."
       )
 
 
@@ -145,7 +145,7 @@ class ModernBertConfig(EncoderConfig):
   attention_dropout: float = _dropout(0.0, "Rate on attention probabilities.")
   activation: str = option(
     "gelu",
-    "Activation of the feed-forward part's half that is not its gate.",
+    "Activation of the half of the feed-forward part that is not its gate.",
     choices=("gelu", "relu", "relu6"),  # Keras has the same names.
   )
   layer_norm_epsilon: float = option(
@@ -156,7 +156,7 @@ class ModernBertConfig(EncoderConfig):
   )
   sliding_window_size: int = _size(
     128,
-    "Tokens around its own that a token of a local layer attends to.",
+    "Neighbours that a token of a local layer attends to, on both sides.",
     minimum=2,
   )
   global_rope_max_wavelength: float = option(
@@ -174,4 +174,4 @@ class ModernBertConfig(EncoderConfig):
       ("sliding window", self.sliding_window_size),
     ):
       if value % 2:
-        raise ValueError(f"the {name} must be even. Received: {value}")
+        raise ValueError(f"the {name} must be even. Received: {value}.")

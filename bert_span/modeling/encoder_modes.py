@@ -1,7 +1,7 @@
-"""How an encoder computes during training: precision, gradient checkpointing.
+"""How an encoder computes in training: precision and gradient checkpointing.
 
-Both are context managers. Afterwards the encoder is what it was, so a model is
-saved and used in float32 however it was trained.
+Both are context managers. Afterwards the encoder computes as before: a model is
+saved and used in float32, however it was trained.
 """
 
 import contextlib
@@ -22,8 +22,8 @@ from bert_span.modeling.keras_internals import (
 def computing_in(backbone, precision):
   """Makes an encoder compute in another precision (mixed precision).
 
-  Weights and gradients stay float32, as do softmax, which sums over hundreds of
-  positions, and LayerNorm.
+  Weights and gradients stay float32. So do LayerNorm and softmax, which sums
+  over hundreds of positions.
   """
   layers = []
   if precision != "float32":
@@ -44,13 +44,14 @@ def computing_in(backbone, precision):
 def recomputing_layers(backbone, recomputes=True):
   """Makes an encoder keep only the inputs of its layers (checkpointing).
 
-  Normally a layer keeps about 34 vectors per token and 5 numbers per head and
-  token pair; here one vector per token. The backward pass computes the rest
-  again, for about a third more work, with the same dropout masks and gradients.
+  Normally a layer keeps about 34 vectors per token, and 5 numbers per head and
+  pair of tokens; here it keeps one vector per token. The backward pass computes
+  the rest again with the same dropout masks, which takes about a third more
+  work. Gradients are the same.
 
-  keras.RematScope does not do: it takes no keyword arguments within a
-  tf.function, such as padding_mask, and draws other dropout masks in the
-  backward pass (Keras 3.15).
+  keras.RematScope cannot be used: in a tf.function it takes no keyword
+  arguments, such as padding_mask, and in the backward pass it draws other
+  dropout masks (Keras 3.15).
   """
   layers = backbone.transformer_layers if recomputes else []
   for layer in layers:
@@ -59,25 +60,26 @@ def recomputing_layers(backbone, recomputes=True):
     yield
   finally:
     for layer in layers:
-      del layer.call  # The class's own method is visible again.
+      del layer.call  # uncovers the method of the class
 
 
 def _recomputed(layer):
-  """Returns the call method of a transformer layer, recomputed in training."""
+  """Returns a call method that is computed again in the backward pass."""
   plain_call = layer.call
   weights = layer.trainable_variables
   generators = [
-    part.seed_generator
-    for part in sublayers(layer, keras.layers.Dropout)
-    if part.rate > 0
+    dropout.seed_generator
+    for dropout in sublayers(layer, keras.layers.Dropout)
+    if dropout.rate > 0
   ]
 
   def call(inputs, **kwargs):
     if not is_training(layer):
       return plain_call(inputs, **kwargs)
-    # A dropout layer draws one seed a call. It is drawn here instead.
+    # The seed that each dropout layer would draw in this call is drawn here.
     seeds = [(generator.state, generator.next()) for generator in generators]
-    # DeBERTa's layers share the embeddings of distances.
+    # Float tensors, such as the embeddings of distances that DeBERTa's layers
+    # share.
     shared = [
       name
       for name, value in kwargs.items()
@@ -85,8 +87,8 @@ def _recomputed(layer):
     ]
 
     def forward(inputs, *values):
-      # What has a gradient is passed as tensors: under a strategy, that of
-      # weights is recorded for other variables than these.
+      # Values with gradients are passed as tensors: under a strategy, the
+      # gradients of weights would be recorded for other variables.
       states = [*zip(weights, values, strict=False), *seeds]
       tensors = dict(zip(shared, values[len(weights) :], strict=True))
       with keras.StatelessScope(state_mapping=states), training_calls(layer):

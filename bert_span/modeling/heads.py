@@ -2,9 +2,10 @@
 
 import keras
 
+from bert_span.modeling.initializer import bert_initializer
 from bert_span.modeling.tags import NUM_TAGS
 
-TRANSFORM_EPSILON = 1e-5  # of the LayerNorm in a head, as published
+TRANSFORM_EPSILON = 1e-5  # of the LayerNorm in a head, as in transformers
 
 
 class Float32Layer(keras.layers.Layer):
@@ -15,18 +16,18 @@ class Float32Layer(keras.layers.Layer):
 
 
 def float32_policy(dtype, owner):
-  """Returns the policy float32, also for None; refuses any other."""
+  """Returns the dtype policy float32, also for None; ValueError for another."""
   policy = keras.dtype_policies.get(dtype or "float32")
   if policy.name != "float32":
     raise ValueError(
       f"{owner} must compute in float32. Leave dtype out, or give the encoder "
-      f"the other precision. Received: dtype={policy.name!r}"
+      f"the other precision. Received: dtype={policy.name!r}."
     )
   return policy
 
 
 class Head(Float32Layer):
-  """A head whose weights have their names in files, not numbers."""
+  """A head that saves its weights under their names, not under numbers."""
 
   def save_own_variables(self, store):
     for weight in self.weights:
@@ -42,16 +43,20 @@ class SpanHead(Head):
   """Scores every position as the start and as the end of the answer.
 
   start_logits[i] = S . T_i and end_logits[i] = E . T_i for the encoder's
-  vectors T_i, in float32 because of the softmax over hundreds of positions.
+  vectors T_i. They are float32, because softmax sums over hundreds of
+  positions.
 
   Args:
     use_bias: whether to add a bias, as the original code does and the paper
-      does not; a softmax over positions is the same.
-    has_transform: whether T_i is LayerNorm(gelu(D t_i)) of the encoder's vector
-      t_i, without biases, as in transformers' class of ModernBERT.
+      does not. It does not change a softmax over positions.
+    has_transform: whether T_i is LayerNorm(gelu(D t_i)) for the encoder's
+      vectors t_i, without biases, as in transformers' class of ModernBERT.
 
-  Called with sequence_output, float [batch, seq_length, hidden], it returns the
-  pair (start_logits, end_logits), each float32 [batch, seq_length].
+  Call arguments:
+    sequence_output: float [batch, seq_length, hidden].
+
+  Returns:
+    The pair (start_logits, end_logits), each float32 [batch, seq_length].
 
   Source: Devlin et al. 2019, section 4.2; google-research/bert, run_squad.py,
   create_model (cls/squad/output_weights, output_bias).
@@ -70,7 +75,7 @@ class SpanHead(Head):
       self.transform_kernel = self.add_weight(
         name="transform_kernel",
         shape=(hidden_dim, hidden_dim),
-        initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+        initializer=bert_initializer(),
       )
       self.transform_gamma = self.add_weight(
         name="transform_gamma", shape=(hidden_dim,), initializer="ones"
@@ -79,7 +84,7 @@ class SpanHead(Head):
       name="kernel",
       shape=(input_shape[-1], 2),
       # As run_squad: 0.02, whatever the encoder's initializer_range is.
-      initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+      initializer=bert_initializer(),
     )
     if self.use_bias:
       self.bias = self.add_weight(name="bias", shape=(2,), initializer="zeros")
@@ -107,12 +112,16 @@ class SpanHead(Head):
 class BioHead(Head):
   """Tags every position as B, I or O: p_i = softmax(W h_i + b).
 
-  B is the first token of a span of the answer, I another token of it, O a token
-  outside, so an answer may have any number of spans. W is [3, hidden]. It is
-  computed in float32, because the decoder adds up logits over whole passages.
+  B is the first token of a span of the answer, I is another token of it, and O
+  is a token outside. So an answer may have any number of spans. W is [3,
+  hidden]. Logits are float32, because the decoder adds them up over whole
+  passages.
 
-  Called with sequence_output, float [batch, seq_length, hidden], it returns the
-  logits in the order of TAGS, float32 [batch, seq_length, 3].
+  Call arguments:
+    sequence_output: float [batch, seq_length, hidden].
+
+  Returns:
+    The logits in the order of TAGS, float32 [batch, seq_length, 3].
   """
 
   def __init__(self, name="tag_head", **kwargs):
@@ -123,7 +132,7 @@ class BioHead(Head):
     self.kernel = self.add_weight(
       name="kernel",
       shape=(NUM_TAGS, input_shape[-1]),
-      initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+      initializer=bert_initializer(),
     )
     self.bias = self.add_weight(
       name="bias", shape=(NUM_TAGS,), initializer="zeros"
@@ -135,10 +144,11 @@ class BioHead(Head):
 
 
 def watch_head(head):
-  """Gives a built head the attribute `is_trained`, unless it has it.
+  """Adds the attribute `is_trained` to a built head, unless it has one.
 
-  It is False, and becomes `trained_once_assigned` when the weights are
-  assigned. The layer has it, because several models can share a head.
+  It is False until the weights are assigned. Then it becomes
+  `trained_once_assigned`, True by default. It is an attribute of the layer,
+  because several models can share a head.
   """
   if hasattr(head, "is_trained"):
     return
@@ -156,13 +166,16 @@ def watch_head(head):
 
 
 def named_logits(names, logits):
-  """Returns what a head gives, a tensor or a tuple of tensors, as a dict."""
+  """Returns a head's output, a tensor or a tuple of tensors, as a dict."""
   logits = logits if isinstance(logits, tuple) else (logits,)
   return dict(zip(names, logits, strict=True))
 
 
 def assign_head(head, tensors):
-  """Fills a head with arrays by their names in files; without one bias is 0."""
+  """Fills a head with a dict of arrays by their names in files.
+
+  Without an array for it the bias is 0.
+  """
   weights = weights_by_name(head)
   if "bias" in tensors and "bias" not in weights:
     raise ValueError(
@@ -175,19 +188,23 @@ def assign_head(head, tensors):
 
 
 def weights_by_name(head):
-  """Returns the dict of a head's weights by their names in files."""
+  """Returns a dict of a head's weights by their names in files."""
   names = {}
   head.save_own_variables(names)
   if len(names) != len(head.weights):
     raise ValueError(
-      f"The head {head.name} must have its weights itself, and not in layers "
-      f"inside it. Received: {len(names)} of {len(head.weights)} weights."
+      f"The head {head.name} must have its weights itself: make them with "
+      f"add_weight and not in sublayers. Received: {len(names)} of "
+      f"{len(head.weights)} weights."
     )
   return dict(zip(names, head.weights, strict=True))
 
 
 def assign_weights(variables, tensors, source):
-  """Fills all variables, a dict by name, with the arrays of those names."""
+  """Fills a dict of variables with the arrays of the same names.
+
+  `source` says in messages where the arrays are from.
+  """
   for name, variable in variables.items():
     shape = list(tensors[name].shape) if name in tensors else None
     if shape != list(variable.shape):

@@ -1,7 +1,8 @@
-"""The encoder for inference: KerasHub's numbers from fewer, larger ops.
+"""The encoder for inference: it computes as KerasHub's, with fewer, larger ops.
 
 KerasHub multiplies by Einsum over three axes. Here the tokens of all windows
-are the rows of one matrix: a CPU computes product, bias and GELU as one op.
+are the rows of one matrix, so that a CPU computes product, bias and GELU as one
+op.
 """
 
 import keras
@@ -17,19 +18,20 @@ from bert_span.modeling.relative_scores import DISTANCE_TABLE, RelativeScores
 class InferenceEncoder(tf.Module):
   """Computes the sequence_output of a backbone that is not being trained.
 
-  It is called like the backbone, reads its variables, and computes in the
-  precision that it had when this object was made; LayerNorm and softmax are
-  always float32. The vectors of a window that is all padding have no meaning.
+  It is called like the backbone and reads its variables. It computes in the
+  precision that the backbone had when this object was made; LayerNorm and
+  softmax are always float32. The vectors of a window that is all padding have
+  no meaning.
   """
 
   def __init__(self, backbone):
     super().__init__(name="inference_encoder")
     check_not_quantized(backbone)
-    encode = architecture_of(backbone).inference
-    self._encode = encode and encode(backbone)
-    # Tables of embeddings may be in a layer of their own.
+    make_encode = architecture_of(backbone).inference
+    self._encode = make_encode and make_encode(backbone)
+    # The path of the layer that has the embedding tables, or "".
     embeddings = backbone.token_embedding.path.removesuffix("token_embedding")
-    # Raw variables only: a tf.Module that holds Keras objects is exported
+    # Raw variables only: a tf.Module with Keras objects would be exported
     # without their values.
     pooler = pooler_of(backbone)
     unused = {weight.path for weight in pooler.weights} if pooler else {}
@@ -38,7 +40,7 @@ class InferenceEncoder(tf.Module):
       for weight in backbone.weights
       if weight.path not in unused
     }
-    # What LoRA adds to a weight, as (scale, A, B).
+    # LoRA adds scale * A B to a weight: (scale, A, B) by the weight's name.
     self._adapters = {
       weight.path.removeprefix(embeddings): (scale, a.value, b.value)
       for weight, scale, a, b in lora_products(backbone)
@@ -84,20 +86,26 @@ class InferenceEncoder(tf.Module):
     return tf.reshape(hidden, [batch, seq_length, hidden.shape[-1]])
 
   def attention(self, name, hidden, mask, values=None, scores_of=None):
-    """Self-attention of [tokens, hidden] within each window.
+    """Computes self-attention within each window: float [tokens, hidden].
 
-    The values are computed from other vectors, [tokens, width], if given.
-    scores_of gives further scores, see `RelativeScores`.
+    Args:
+      name: name of the attention layer.
+      hidden: float [tokens, hidden].
+      mask: float32 [batch, 1, 1, seq_length], added to the scores.
+      values: float [tokens, width], from which values are computed; None is
+        hidden.
+      scores_of: None, or a function that computes further scores, see
+        `RelativeScores`.
     """
     batch, seq_length = tf.shape(mask)[0], tf.shape(mask)[-1]
     num_heads, head_size = self._weights[f"{name}/query/bias"].shape
     shape = [batch, seq_length, num_heads, head_size]
     values = hidden if values is None else values
     inputs = {"query": hidden, "key": hidden, "value": values}
-    parts = (self.dense(f"{name}/{x}", rows) for x, rows in inputs.items())
+    outputs = (self.dense(f"{name}/{x}", rows) for x, rows in inputs.items())
     # each [batch, heads, seq_length, head_size]
     query, key, value = (
-      self.with_heads_swapped(tf.reshape(part, shape)) for part in parts
+      self.with_heads_swapped(tf.reshape(rows, shape)) for rows in outputs
     )
     # Scaled before the product, which may overflow in float16 otherwise.
     scale = ((3 if scores_of else 1) * head_size) ** -0.5
@@ -111,15 +119,19 @@ class InferenceEncoder(tf.Module):
     return self.dense(f"{name}/attention_output", rows)
 
   def with_heads_swapped(self, table):
-    """Swaps the axes 1 and 2: the heads and seq_length, or back.
+    """Swaps the axes of seq_length and heads, 1 and 2.
 
-    As integers: of floats, oneDNN prepares itself for each table anew.
+    It moves integers: for floats, oneDNN prepares the operation anew for each
+    table.
     """
     integers = tf.bitcast(table, {2: tf.int16, 4: tf.int32}[table.dtype.size])
     return tf.bitcast(tf.transpose(integers, [0, 2, 1, 3]), table.dtype)
 
   def dense(self, name, inputs):
-    """[tokens, in] to [tokens, out]; heads and head_size count as one axis."""
+    """Computes a Dense or EinsumDense layer: [tokens, in] to [tokens, out].
+
+    Heads and head_size are one axis.
+    """
     kernel = tf.reshape(self.weight(f"{name}/kernel"), [inputs.shape[-1], -1])
     outputs = tf.matmul(inputs, kernel)
     if f"{name}/bias" not in self._weights:
@@ -156,7 +168,10 @@ class InferenceEncoder(tf.Module):
 
 
 class InferenceModel(tf.Module):
-  """An `Extractor` that is not trained; encoder: an `InferenceEncoder`."""
+  """The logits of an `Extractor` that is not being trained.
+
+  `encoder` is an `InferenceEncoder`; None makes one of the extractor's.
+  """
 
   def __init__(self, extractor, encoder=None):
     super().__init__(name="inference_model")

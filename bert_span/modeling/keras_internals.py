@@ -1,8 +1,8 @@
-"""What the package needs of Keras and KerasHub that has no public name.
+"""All uses of private names of Keras and KerasHub but two.
 
-Checked with Keras 3.15 and KerasHub 0.32, the bounds in setup.py. Only
-training/optimizer.py uses other private names: _get_variable_index, as Keras
-documents it, and _all_reduce_sum_gradients.
+They were checked with Keras 3.15 and KerasHub 0.32, the bounds in setup.py. The
+two others are in training/optimizer.py: _get_variable_index, which Keras
+documents, and _all_reduce_sum_gradients.
 """
 
 import contextlib
@@ -16,19 +16,19 @@ from keras.src.saving import saving_lib
 from keras_hub.src.utils import preset_utils
 
 
-def sublayers(layer, kind=keras.layers.Layer):
-  """Returns a layer's sublayers of a class at any depth, itself included."""
-  return [part for part in layer._flatten_layers() if isinstance(part, kind)]
+def sublayers(layer, layer_class=keras.layers.Layer):
+  """Returns the sublayers of a class at any depth, the layer included."""
+  return [x for x in layer._flatten_layers() if isinstance(x, layer_class)]
 
 
 def is_training(layer):
-  """Returns whether the call that a layer is in is one of training."""
+  """Returns whether the running call of a layer has training=True."""
   return layer._get_call_context().get_value("training", False)
 
 
 @contextlib.contextmanager
 def training_calls(layer):
-  """Makes the calls of sublayers, also outside of the layer's, train."""
+  """Sets training=True for calls of a layer's sublayers in this context."""
   layer._get_call_context().set_value("training", True)
   try:
     yield
@@ -37,25 +37,25 @@ def training_calls(layer):
 
 
 def lora_products(layer):
-  """Returns what LoRA adds in a layer: (weight, scale, A, B) of scale A B."""
+  """Returns (weight, scale, A, B) for each weight; LoRA adds scale * A B."""
   products = []
-  for part in sublayers(layer):
-    if not getattr(part, "lora_enabled", False):
+  for x in sublayers(layer):
+    if not getattr(x, "lora_enabled", False):
       continue
-    if isinstance(part, keras.layers.Embedding):
-      weights = part._embeddings, part.lora_embeddings_a, part.lora_embeddings_b
+    if isinstance(x, keras.layers.Embedding):
+      weights = x._embeddings, x.lora_embeddings_a, x.lora_embeddings_b
     else:
-      weights = part._kernel, part.lora_kernel_a, part.lora_kernel_b
+      weights = x._kernel, x.lora_kernel_a, x.lora_kernel_b
     weight, a, b = weights
-    products.append((weight, part.lora_alpha / part.lora_rank, a, b))
+    products.append((weight, x.lora_alpha / x.lora_rank, a, b))
   return products
 
 
 @contextlib.contextmanager
 def without_values():
-  """Makes variables with shapes only, until `set_value` is called.
+  """Makes variables without values, which `set_value` sets later.
 
-  Random values of a BERT of base size would take seconds.
+  Drawing the random values of a BERT of base size would take seconds.
   """
   name = "uninitialized_variables"
   before = global_state.get_global_attribute(name)
@@ -64,12 +64,12 @@ def without_values():
     with keras.StatelessScope(initialize_variables=False):
       yield
   finally:
-    # Keras would keep them, and make values of those that are left.
+    # Keras would keep the list, and make values for variables without one.
     global_state.set_global_attribute(name, before)
 
 
 def set_value(variable, value=None):
-  """Gives a variable of `without_values` its value, or its initial one."""
+  """Sets the value of a `without_values` variable; None is its initial one."""
   if value is None:
     variable._deferred_initialize()
   else:
@@ -78,7 +78,7 @@ def set_value(variable, value=None):
 
 
 class _WeightsFile(io.BytesIO):
-  """A file in memory that Keras takes for the path of one."""
+  """A file in memory that Keras takes for the path of a weights file."""
 
   def __str__(self):
     return "model.weights.h5"
@@ -87,8 +87,8 @@ class _WeightsFile(io.BytesIO):
 def weights_content(model):
   """Returns the bytes that save_weights of a Keras model writes.
 
-  The HDF5 library ends the process where it cannot write to the disk, so it
-  writes to memory.
+  They are written to memory: if a disk is full, the HDF5 library ends the
+  process.
   """
   file = _WeightsFile()
   keras.Model.save_weights(model, file)
@@ -116,14 +116,14 @@ def load_keras_content(content, custom_objects):
 
 
 def write_preset_config(backbone, directory):
-  """Writes what KerasHub's save_to_preset does, but for the weights."""
+  """Writes the files of KerasHub's save_to_preset, except for the weights."""
   saver = preset_utils.get_preset_saver(directory)
   saver._save_serialized_object(backbone, preset_utils.CONFIG_FILE)
   saver._save_metadata(backbone)
 
 
 def preset_file(preset, name):
-  """Returns the local path of a file of a preset or directory, or None."""
+  """Returns the local path of a file in a preset or directory, or None."""
   if os.path.isdir(preset):
     path = os.path.join(preset, name)
     return path if os.path.exists(path) else None

@@ -1,9 +1,9 @@
 """MobileBERT: a deep and thin BERT with bottlenecks, made for devices.
 
 A layer narrows hidden_dim to intra_bottleneck_size, computes attention and
-several small feed-forward networks at that width, and widens again. A token's
-embedding is that of the token and of both its neighbours. With the published
-sizes (512 wide outside, 128 inside, embeddings of 128):
+several small feed-forward networks at that width, and widens the result. The
+embedding of a token is joined with those of its two neighbours. With the
+published sizes (512 outside of layers, 128 inside, embeddings of 128):
 
     tokens [seq_length, 128] -> trigrams [seq_length, 384] -> [seq_length, 512]
     layer:  512 -> 128 (values of attention: 512) -> 4 feed-forwards -> 512
@@ -15,20 +15,12 @@ import keras
 import keras_hub
 from keras import ops
 
-
-@keras.saving.register_keras_serializable(package="bert_span")
-class NoNorm(keras.layers.LayerNormalization):
-  """Scales and shifts only, gamma * x + beta, where BERT normalizes."""
-
-  def __init__(self, epsilon=None, **kwargs):
-    super().__init__(epsilon=epsilon, **kwargs)
-
-  def call(self, inputs):
-    # As LayerNormalization, in float32 at least.
-    inputs, gamma, beta = (
-      ops.cast(x, "float32") for x in (inputs, self.gamma, self.beta)
-    )
-    return ops.cast(inputs * gamma + beta, self.compute_dtype)
+from bert_span.modeling.initializer import bert_initializer
+from bert_span.modeling.mobilebert_layers import (
+  MobileBertLayer,
+  make_dense,
+  make_norm,
+)
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -43,19 +35,19 @@ class MobileBertBackbone(keras_hub.models.Backbone):
     hidden_dim: width between layers.
     intermediate_dim: width inside a feed-forward network.
     embedding_dim: width of the token embeddings; None is hidden_dim.
-    trigram_input: whether the embeddings of both neighbours, 0 at the ends of
-      the sequence, are joined to that of a token.
+    trigram_input: whether the embedding of a token is joined with those of its
+      two neighbours, 0 at the ends of the sequence.
     use_bottleneck: whether layers compute at a smaller width.
-    intra_bottleneck_size: this width; None is hidden_dim.
+    intra_bottleneck_size: the smaller width; None is hidden_dim.
     use_bottleneck_attention: whether queries, keys and values are computed from
-      the bottleneck that the feed-forward networks have.
-    key_query_shared_bottleneck: otherwise, whether queries and keys are
-      computed from another bottleneck.
+      the narrowed inputs of a layer.
+    key_query_shared_bottleneck: whether queries and keys are computed from a
+      bottleneck of their own; not used with use_bottleneck_attention.
     num_feedforward_networks: feed-forward networks in a layer.
     normalization_type: "no_norm" (`NoNorm`) or "layer_norm".
     layer_norm_epsilon: added to the variance by LayerNorm.
-    outer_norm_epsilon: the same, after the embeddings and the last feed-forward
-      network of a layer; None is layer_norm_epsilon.
+    outer_norm_epsilon: the epsilon after the embeddings and after the last
+      feed-forward network of a layer; None is layer_norm_epsilon.
     dropout: rate after embeddings and layers, and on attention probabilities.
     max_sequence_length: rows of the position table.
     num_segments: rows of the segment table.
@@ -99,23 +91,25 @@ class MobileBertBackbone(keras_hub.models.Backbone):
     # Layers.
     def table(rows, width, name):
       return keras.layers.Embedding(
-        *(rows, width, _initializer()), dtype=dtype, name=f"{name}_embedding"
+        *(rows, width, bert_initializer()),
+        dtype=dtype,
+        name=f"{name}_embedding",
       )
 
     self.token_embedding = table(vocabulary_size, width, "token")
     self.embeddings_projection = None
     if trigram_input or width != hidden_dim:
-      self.embeddings_projection = _dense(
+      self.embeddings_projection = make_dense(
         hidden_dim, dtype=dtype, name="embeddings_projection"
       )
     self.position_embedding = keras_hub.layers.PositionEmbedding(
       max_sequence_length,
-      _initializer(),
+      bert_initializer(),
       dtype=dtype,
       name="position_embedding",
     )
     self.segment_embedding = table(num_segments, hidden_dim, "segment")
-    self.embeddings_layer_norm = _norm(
+    self.embeddings_layer_norm = make_norm(
       normalization_type,
       outer_norm_epsilon or layer_norm_epsilon,
       dtype=dtype,
@@ -209,156 +203,6 @@ class MobileBertBackbone(keras_hub.models.Backbone):
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class MobileBertTokenizer(keras_hub.models.BertTokenizer):
-  """BERT's WordPieces; KerasHub looks a tokenizer up by its backbone."""
+  """BERT's WordPieces. KerasHub looks a tokenizer up by its backbone."""
 
   backbone_cls = MobileBertBackbone
-
-
-@keras.saving.register_keras_serializable(package="bert_span")
-class MobileBertLayer(keras.layers.Layer):
-  """A transformer layer of a `MobileBertBackbone`, with the same arguments."""
-
-  def __init__(
-    self,
-    num_heads,
-    hidden_dim,
-    intermediate_dim,
-    use_bottleneck=True,
-    intra_bottleneck_size=None,
-    use_bottleneck_attention=False,
-    key_query_shared_bottleneck=True,
-    num_feedforward_networks=4,
-    normalization_type="no_norm",
-    layer_norm_epsilon=1e-12,
-    outer_norm_epsilon=None,
-    dropout=0.0,
-    **kwargs,
-  ):
-    super().__init__(**kwargs)
-    self.num_heads = num_heads
-    self.hidden_dim = hidden_dim
-    self.intermediate_dim = intermediate_dim
-    self.use_bottleneck = use_bottleneck
-    self.intra_bottleneck_size = intra_bottleneck_size
-    self.use_bottleneck_attention = use_bottleneck_attention
-    self.key_query_shared_bottleneck = key_query_shared_bottleneck
-    self.num_feedforward_networks = num_feedforward_networks
-    self.normalization_type = normalization_type
-    self.layer_norm_epsilon = layer_norm_epsilon
-    self.outer_norm_epsilon = outer_norm_epsilon
-    self.dropout = dropout
-    self.activation = keras.activations.relu
-    width = hidden_dim
-    if use_bottleneck:
-      width = intra_bottleneck_size or hidden_dim
-
-    def make(kind, name, *arguments, **kwargs):
-      return kind(*arguments, **kwargs, dtype=self.dtype_policy, name=name)
-
-    def norm(name, epsilon=None):
-      name = f"{name}_layer_norm"
-      return make(
-        _norm, name, normalization_type, epsilon or layer_norm_epsilon
-      )
-
-    def bottleneck(name, width):
-      name = f"{name}_bottleneck"
-      return make(_dense, f"{name}_dense", width), norm(name)
-
-    self._input_bottleneck = self._attention_bottleneck = None
-    self._attention_dropout = self._output_bottleneck = None
-    if use_bottleneck:
-      self._input_bottleneck = bottleneck("input", width)
-      self._output_bottleneck = bottleneck("output", hidden_dim)
-      if key_query_shared_bottleneck and not use_bottleneck_attention:
-        self._attention_bottleneck = bottleneck("attention", width)
-    else:
-      self._attention_dropout = make(
-        keras.layers.Dropout, "self_attention_dropout", dropout
-      )
-    self._attention = make(
-      keras.layers.MultiHeadAttention,
-      "self_attention_layer",
-      num_heads,
-      width // num_heads,
-      dropout=dropout,
-      output_shape=width,
-      kernel_initializer=_initializer(),
-    )
-    self._attention_norm = norm("self_attention")
-    self._feedforwards = []
-    for i in range(num_feedforward_networks):
-      is_last = i == num_feedforward_networks - 1
-      name = f"feedforward_{i}"
-      layers = (
-        make(_dense, f"{name}_intermediate_dense", intermediate_dim),
-        make(_dense, f"{name}_output_dense", width),
-        norm(name, outer_norm_epsilon if is_last else None),
-      )
-      self._feedforwards.append(layers)
-    self._dropout = make(keras.layers.Dropout, "feedforward_dropout", dropout)
-
-  def call(self, inputs, padding_mask=None, training=None):
-    narrow = query = value = inputs
-    if self._input_bottleneck:
-      narrow = _narrowed(self._input_bottleneck, inputs)
-      if self.use_bottleneck_attention:
-        query = value = narrow
-      elif self._attention_bottleneck:
-        query = _narrowed(self._attention_bottleneck, inputs)
-    mask = padding_mask
-    if mask is not None:
-      mask = ops.expand_dims(ops.cast(mask, "bool"), 1)  # for all queries
-    x = self._attention(
-      query, value, key=query, attention_mask=mask, training=training
-    )
-    if self._attention_dropout:
-      x = self._attention_dropout(x, training=training)
-    x = self._attention_norm(x + narrow)
-    for inner, outer, norm in self._feedforwards[:-1]:
-      x = norm(outer(self.activation(inner(x))) + x)
-    inner, outer, norm = self._feedforwards[-1]
-    change = outer(self.activation(inner(x)))
-    if not self._output_bottleneck:
-      return norm(self._dropout(change, training=training) + x)
-    widen, widened_norm = self._output_bottleneck
-    change = widen(norm(change + x))
-    return widened_norm(self._dropout(change, training=training) + inputs)
-
-  def compute_output_shape(self, inputs_shape):
-    return inputs_shape
-
-  def get_config(self):
-    return super().get_config() | {
-      "num_heads": self.num_heads,
-      "hidden_dim": self.hidden_dim,
-      "intermediate_dim": self.intermediate_dim,
-      "use_bottleneck": self.use_bottleneck,
-      "intra_bottleneck_size": self.intra_bottleneck_size,
-      "use_bottleneck_attention": self.use_bottleneck_attention,
-      "key_query_shared_bottleneck": self.key_query_shared_bottleneck,
-      "num_feedforward_networks": self.num_feedforward_networks,
-      "normalization_type": self.normalization_type,
-      "layer_norm_epsilon": self.layer_norm_epsilon,
-      "outer_norm_epsilon": self.outer_norm_epsilon,
-      "dropout": self.dropout,
-    }
-
-
-def _initializer():
-  return keras.initializers.TruncatedNormal(stddev=0.02)
-
-
-def _dense(width, **kwargs):
-  return keras.layers.Dense(width, kernel_initializer=_initializer(), **kwargs)
-
-
-def _norm(normalization_type, epsilon, **kwargs):
-  if normalization_type == "no_norm":
-    return NoNorm(**kwargs)
-  return keras.layers.LayerNormalization(epsilon=epsilon, **kwargs)
-
-
-def _narrowed(bottleneck, inputs):
-  dense, norm = bottleneck
-  return norm(dense(inputs))

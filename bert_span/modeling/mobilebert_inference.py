@@ -1,4 +1,4 @@
-"""What an `InferenceEncoder` computes of a MobileBERT."""
+"""MobileBERT for inference, see `InferenceEncoder`."""
 
 import types
 
@@ -6,7 +6,7 @@ from keras import ops
 
 
 class MobileBertInference:
-  """Computes a `MobileBertBackbone` by the ops of an `InferenceEncoder`."""
+  """Computes a `MobileBertBackbone` with the ops of an `InferenceEncoder`."""
 
   def __init__(self, backbone):
     self._settings = types.SimpleNamespace(**backbone.get_config())
@@ -26,7 +26,7 @@ class MobileBertInference:
     segments = encoder.rows("segment_embedding", inputs["segment_ids"])
     hidden += ops.reshape(segments + positions, [-1, settings.hidden_dim])
     hidden = encoder.layer_norm("embeddings_layer_norm", hidden)
-    # As in `InferenceEncoder`: the score of padding for all heads and queries.
+    # The score of padding for all heads and queries, as in `InferenceEncoder`.
     is_padding = ops.equal(inputs["padding_mask"], 0)
     mask = ops.where(is_padding, -1e9, 0.0)[:, None, None]
     for i in range(settings.num_layers):
@@ -34,7 +34,7 @@ class MobileBertInference:
     return ops.reshape(hidden, [batch, seq_length, settings.hidden_dim])
 
   def _layer(self, encoder, layer, hidden, mask):
-    """`MobileBertLayer.call`."""
+    """Computes a `MobileBertLayer`."""
 
     def narrowed(name):
       narrow = encoder.dense(f"{layer}{name}_bottleneck_dense", hidden)

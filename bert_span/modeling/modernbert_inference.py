@@ -1,22 +1,22 @@
-"""What an `InferenceEncoder` computes of a ModernBERT."""
+"""ModernBERT for inference, see `InferenceEncoder`."""
 
 import types
 
 import keras_hub
 from keras import ops
 
-from bert_span.modeling.modernbert import attend
+from bert_span.modeling.modernbert_layers import attend
 
 
 class ModernBertInference:
-  """Computes a `ModernBertBackbone` by the ops of an `InferenceEncoder`."""
+  """Computes a `ModernBertBackbone` with the ops of an `InferenceEncoder`."""
 
   def __init__(self, backbone):
     self._num_heads = backbone.num_heads
     layers = backbone.transformer_layers
     self._activation = layers[0].activation
     self._layers = [types.SimpleNamespace(**x.get_config()) for x in layers]
-    # Without weights, one for each base.
+    # One for each base of the rotary positions; they have no weights.
     self._rotary_embeddings = {
       base: keras_hub.layers.RotaryEmbedding(base, dtype=backbone.compute_dtype)
       for base in {layer.rope_max_wavelength for layer in layers}
@@ -35,8 +35,8 @@ class ModernBertInference:
       if layer.normalizes_attention_inputs:
         x = encoder.layer_norm(f"{name}_norm", x)
       query, key, value = (
-        ops.reshape(encoder.dense(f"{name}/{part}", x), heads_shape)
-        for part in ("query", "key", "value")
+        ops.reshape(encoder.dense(f"{name}/{dense}", x), heads_shape)
+        for dense in ("query", "key", "value")
       )
       rotate = self._rotary_embeddings[layer.rope_max_wavelength]
       heads = attend(

@@ -1,9 +1,11 @@
-"""The part of DeBERTa's attention scores that depends on distances.
+"""The attention scores of DeBERTa that depend on distances.
 
-With P the embedding of the distance from j to i, and Wq and Wk the layer's
-matrices of queries and keys, the score of token j for token i is
+Let P be the embedding of the distance from token j to token i, and Wq and Wk
+the layer's matrices of queries and keys. The score of token j for token i is
 
     (q_i . k_j + q_i . Wk P + k_j . Wq P) / sqrt(3 * head_size)
+
+This module computes the second and the third term.
 
 Source: He et al. 2021, arXiv 2006.03654, section 3; microsoft/DeBERTa,
 disentangled_attention.py.
@@ -16,21 +18,23 @@ DISTANCE_TABLE = "rel_embedding/rel_embedding"
 
 
 def relative_buckets(distances, num_buckets, max_distance):
-  """The bucket of each distance: itself up to half the buckets, then its log.
+  """Returns the bucket of each distance, int32.
 
-  With 256 buckets and a max_distance of 512, distances of up to 128 have their
-  own bucket, 129 and 130 share one, and so do 506 to 511.
+  A distance up to half of the buckets is its own bucket; longer distances share
+  buckets by their logarithm. With 256 buckets and a max_distance of 512,
+  distances up to 128 have their own bucket, 129 and 130 share one, and 506 to
+  511 share one.
   """
   middle = num_buckets // 2
   sizes = np.maximum(np.abs(distances), middle)
-  share = np.log(sizes / middle) / np.log((max_distance - 1) / middle)
-  far = np.sign(distances) * (middle + np.ceil(share * (middle - 1)))
+  fraction = np.log(sizes / middle) / np.log((max_distance - 1) / middle)
+  far = np.sign(distances) * (middle + np.ceil(fraction * (middle - 1)))
   is_near = np.abs(distances) <= middle
   return np.where(is_near, distances, far).astype(np.int32)
 
 
 class RelativeScores:
-  """Makes the scores of distances for an `InferenceEncoder` of a backbone."""
+  """Computes the scores of distances for an `InferenceEncoder`."""
 
   def __init__(self, backbone):
     self._num_buckets = backbone.bucket_size
@@ -39,12 +43,13 @@ class RelativeScores:
     self._buckets = relative_buckets(distances, self._num_buckets, longest)
 
   def __call__(self, encoder, seq_length):
-    """Returns a function of a layer's attention, by name, queries and keys.
+    """Returns a function (name, query, key) of the scores of one layer.
 
-    Both are [batch, heads, seq_length, head_size] and one of them is scaled, as
-    are the scores, [batch, heads, seq_length, seq_length].
+    `name` is that of its attention layer. Queries and keys are scaled, float
+    [batch, heads, seq_length, head_size]. The scores are float [batch, heads,
+    seq_length, seq_length].
     """
-    # Of the distances seq_length to 1 - seq_length; the first is unused.
+    # For the distances seq_length to 1 - seq_length; the first is not used.
     buckets = tf.constant(self._buckets)[
       self._longest - seq_length : self._longest + seq_length
     ]
@@ -55,23 +60,28 @@ class RelativeScores:
     ]
     table = encoder.layer_norm("rel_embedding/rel_embeddings_layer_norm", table)
 
-    def scores(name, vectors, matrix, rows):
-      """Products of vectors i with the embeddings of distances to all j."""
+    def products_with_distances(name, vectors, matrix, rows):
+      """Returns the products of vectors i with the distances to all j."""
       batch, num_heads, _, head_size = tf.unstack(tf.shape(vectors))
       embedded = tf.gather(encoder.dense(f"{name}/{matrix}", table), rows)
       shape = [2 * seq_length, num_heads, head_size]
       # [heads, 2 * seq_length, head_size]
       embedded = tf.transpose(tf.reshape(embedded, shape), [1, 0, 2])
       products = tf.matmul(vectors, embedded, transpose_b=True)
-      # Row i has its j in columns seq_length - i + j. Without the first
-      # seq_length numbers, rows of 2 * seq_length - 1 have them in column j.
+      # Row i has token j in column seq_length - i + j. If the first seq_length
+      # numbers are removed and rows have 2 * seq_length - 1 columns, token j is
+      # in column j of every row.
       products = tf.reshape(products, [batch, num_heads, -1])[..., seq_length:]
       shape = [batch, num_heads, seq_length, 2 * seq_length - 1]
       return tf.reshape(products, shape)[..., :seq_length]
 
-    def of_layer(name, query, key):
-      to_position = scores(name, query, "key", farthest + buckets)
-      from_position = scores(name, key, "query", farthest - buckets)
+    def scores_of(name, query, key):
+      to_position = products_with_distances(
+        name, query, "key", farthest + buckets
+      )
+      from_position = products_with_distances(
+        name, key, "query", farthest - buckets
+      )
       return to_position + tf.transpose(from_position, [0, 1, 3, 2])
 
-    return of_layer
+    return scores_of

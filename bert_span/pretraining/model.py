@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from bert_span.modeling.heads import Float32Layer, float32_policy
+from bert_span.modeling.initializer import bert_initializer
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -150,7 +151,7 @@ class SpanBoundaryHead(Float32Layer):
     self.position_embeddings = self.add_weight(
       name="position_embeddings",
       shape=(self.max_positions, self.position_dim),
-      initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+      initializer=bert_initializer(),
     )
     width = 2 * sequence_shape[-1] + self.position_dim
     self.transform_1.build((None, None, width))
@@ -180,7 +181,7 @@ class PredictionTransform(Float32Layer):
     super().__init__(**kwargs)
     self.dense = keras.layers.Dense(
       hidden_dim,
-      kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+      kernel_initializer=bert_initializer(),
       dtype="float32",
       name="dense",
     )

@@ -6,7 +6,7 @@ import pytest
 from tiny_encoder import INPUTS, MOBILEBERT, tiny_encoder
 from tiny_extractor import CONTEXT, QUESTION, extractor_of
 
-from bert_span.modeling import mobilebert
+from bert_span.modeling import mobilebert, mobilebert_layers
 from bert_span.modeling.encoder import encode
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.squad.example import SquadExample
@@ -15,7 +15,7 @@ from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 
 def test_no_norm_scales_and_shifts():
-  layer = mobilebert.NoNorm()
+  layer = mobilebert_layers.NoNorm()
   layer.build((None, 2))
   layer.gamma.assign([2, 3])
   layer.beta.assign([1, -1])

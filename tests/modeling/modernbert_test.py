@@ -14,7 +14,7 @@ import pytest
 from keras import ops
 from tiny_extractor import QUESTION, extractor_of
 
-from bert_span.modeling import modernbert
+from bert_span.modeling import modernbert, modernbert_layers
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.presets.huggingface import load_huggingface, save_huggingface
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
@@ -61,7 +61,9 @@ def _output(backbone, inputs):
   [(0, 2, 1.0), (1, 3, 0.1)],
 )
 def test_a_vector_turns_with_its_position(first, second, angle):
-  attention = modernbert.ModernBertAttention(1, rope_max_wavelength=100.0)
+  attention = modernbert_layers.ModernBertAttention(
+    1, rope_max_wavelength=100.0
+  )
   attention.build([None, None, 4])
   for weight in attention.weights:
     weight.assign(np.eye(4).reshape(weight.shape))
@@ -81,7 +83,7 @@ def test_a_local_layer_attends_to_half_of_its_window_on_each_side():
   values = np.eye(seq_length, dtype="float32")[None, None]
   # Scores of 0: a token's values are the mean of all that it attends to.
   found = ops.convert_to_numpy(
-    modernbert.attend(zeros, zeros, values, mask, sliding_window_size=4)
+    modernbert_layers.attend(zeros, zeros, values, mask, sliding_window_size=4)
   )[0, 0]
   reach = np.array(
     [
@@ -108,7 +110,7 @@ def test_blocks_compute_what_a_masked_matrix_does(seq_length, window):
   weights = np.where(seen, np.exp(scores), 0.0)
   weights /= np.maximum(weights.sum(-1, keepdims=True), 1e-9)  # 0: padding
   expected = weights @ value
-  found = modernbert.attend(
+  found = modernbert_layers.attend(
     *(part.astype("float32") for part in (query, key, value)), mask, window
   )
   kept = np.broadcast_to(mask[:, None], expected.shape[:3])
@@ -118,7 +120,7 @@ def test_blocks_compute_what_a_masked_matrix_does(seq_length, window):
 
 def _layer_with_means(**changes):
   """A layer whose attention is the mean of its inputs, without feed-forward."""
-  layer = modernbert.ModernBertEncoderLayer(1, 3, **changes)
+  layer = modernbert_layers.ModernBertEncoderLayer(1, 3, **changes)
   layer.build([None, None, 2])
   for weight in layer.weights:
     if "/value/" in weight.path or "/attention_output/" in weight.path:
@@ -218,7 +220,7 @@ def test_the_backbone_is_made_again_from_its_config(tmp_path):
   layer = again.transformer_layers[1]
   copy = type(layer).from_config(layer.get_config())
   assert copy.get_config() == layer.get_config()
-  attention = sublayers(layer, modernbert.ModernBertAttention)[0]
+  attention = sublayers(layer, modernbert_layers.ModernBertAttention)[0]
   copy = type(attention).from_config(attention.get_config())
   assert copy.get_config() == attention.get_config()
 
