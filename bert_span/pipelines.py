@@ -21,21 +21,22 @@ from bert_span.squad.example import SquadExample, question_pairs
 from bert_span.storage.log import log_line
 from bert_span.text.options import NUM_SPECIAL_TOKENS, WindowOptions
 
-# Letters and digits; each Chinese character is a word of its own.
+# Letters and digits. Each Chinese character is a word.
 _HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[^\W_{_HAN}]+")
-_SIZES = (
-  ("max_seq_len", "max_seq_length"),
-  ("max_question_len", "max_query_length"),
-)
-# The settings that are whole numbers, and the least of each.
-_LEAST = {
+# Settings of the pipeline -> fields of `WindowOptions`.
+_WINDOW_FIELDS = {
+  "max_seq_len": "max_seq_length",
+  "max_question_len": "max_query_length",
+}
+# The smallest values of settings that are whole numbers.
+_MINIMA = {
   **dict.fromkeys(("top_k", "max_answer_len", "batch_size"), 1),
   **dict.fromkeys(("max_seq_len", "max_question_len"), 1),
   "doc_stride": 0,
 }
-_SWITCHES = ("handle_impossible_answer", "align_to_words")
-# Arguments of transformers that no answer depends on here.
+_BOOLEANS = ("handle_impossible_answer", "align_to_words")
+# Arguments of transformers on which no answer depends here.
 _UNUSED = (
   *("device", "device_map", "framework", "torch_dtype", "dtype", "num_workers"),
   *("use_fast", "padding", "truncation", "low_cpu_mem_usage", "modelcard"),
@@ -60,20 +61,20 @@ def pipeline(
 
   Args:
     task: "question-answering", the only one.
-    model: what `SpanExtractor.from_preset` takes, or a `SpanExtractor`; or the
+    model: a `SpanExtractor`, or what `SpanExtractor.from_preset` takes, or the
       name of a model on Hugging Face's hub, such as
       "deepset/tinyroberta-squad2". None takes minilm_squad.
-    config, tokenizer: None, or those of the model, by the same name.
-    revision, token, use_auth_token, local_files_only: of a name on the hub, see
-      `bert_span.presets.hub.fetch`.
+    config, tokenizer: None, or the name of the model again.
+    revision, token, use_auth_token, local_files_only: for a name on the hub,
+      see `bert_span.presets.hub.fetch`.
     model_kwargs: dict of further settings.
-    **settings: arguments of its calls that become their defaults; and those of
-      transformers that no answer depends on, such as device, framework and
-      torch_dtype, which are named in the log and not used.
+    **settings: defaults of the arguments of its calls. Arguments of
+      transformers on which no answer depends, such as device, framework and
+      torch_dtype, are named in the log and not used.
 
   Raises:
-    ValueError: the task is another one, there is no such model, it has another
-      head, or an argument is wrong or unknown.
+    ValueError: there is no such task or model, the model has another head, or
+      an argument is wrong or unknown.
   """
   if task != "question-answering":
     raise ValueError(
@@ -91,29 +92,33 @@ def pipeline(
         "model must be a directory, a name or a SpanExtractor. Received: "
         f"{type(model).__name__}."
       )
-    sizes = {new: settings[old] for old, new in _SIZES if old in settings}
+    window_options = {
+      field: settings[name]
+      for name, field in _WINDOW_FIELDS.items()
+      if name in settings
+    }
     name = os.fspath(model)
     if not os.path.isdir(name):
       name = hub.with_scheme(name)
     if revision:
       name = f"{name}@{revision}"
     folder = hub.fetch(name, token or use_auth_token, local_files_only)
-    model = SpanExtractor.from_preset(folder, **sizes)
+    model = SpanExtractor.from_preset(folder, **window_options)
   return QuestionAnsweringPipeline(model, **settings)
 
 
 class QuestionAnsweringPipeline:
-  """Answers as transformers' class of that name, over a `SpanExtractor`.
+  """Answers as transformers' class of that name, with a `SpanExtractor`.
 
-  The arguments are those of transformers 4, the answers, too, but for this:
+  Arguments and answers are those of transformers 4, with these differences:
 
   - "score" is a probability over all windows of the passage, calibrated if the
-    model is. In transformers each window has probabilities of its own, so that
-    one without the answer can give a high one.
-  - With handle_impossible_answer the model's null threshold decides, 0 if it
-    has none, by the scores over all windows.
-  - Windows share doc_stride tokens at least, not exactly.
-  - A question is cut at max_question_len, which is named in the log, once.
+    model is. In transformers each window has its own probabilities, so that a
+    window without the answer can have a high score.
+  - With handle_impossible_answer the model's null threshold decides, by the
+    scores over all windows. It is 0 if the model has none.
+  - Windows share at least doc_stride tokens, not exactly as many.
+  - A question is cut at max_question_len, and the log says so once.
     transformers' fast tokenizers do not cut it.
   """
 
@@ -121,14 +126,15 @@ class QuestionAnsweringPipeline:
     if extractor.head_name != SpanExtractor.head_name:
       raise ValueError(
         f"The pipeline needs a model with a {SpanExtractor.head_name} head. "
-        f"Received: one with a {extractor.head_name} head; ask it by its own "
-        "class, from_preset(...).answers(question, context)."
+        f"Received: a model with a {extractor.head_name} head. Ask it without "
+        "a pipeline: bert_span.Extractor.from_preset(...).answers(question, "
+        "context)."
       )
     self.extractor = extractor
     self._logged = set()
-    self._settings = self._used(settings)
-    # With the settings of one call: their graph is traced once.
-    self._with_options = functools.lru_cache(4)(self._with_options)
+    self._settings = self._used_settings(settings)
+    # The graph of an extractor with other options is traced once.
+    self._extractor_with = functools.lru_cache(4)(self._extractor_with)
 
   def __call__(
     self,
@@ -143,46 +149,47 @@ class QuestionAnsweringPipeline:
 
     Args:
       *inputs: rows, or one list, iterator or dataset of rows, or two str. A row
-        is a dict of question and context, or a `SquadExample`, also that of
-        transformers; a dict of lists is several rows.
-      question, context: str, or lists of str; one passage serves several
-        questions.
-      data, X: as one of the inputs.
-      top_k: answers for a question at most; topk is the same.
-      doc_stride: tokens that two windows share at least, or three quarters of
-        a window if it is more.
+        is a dict of question and context, or a `SquadExample` of this package
+        or of transformers; a dict of lists is several rows.
+      question, context: str, or lists of str; several questions may have one
+        passage.
+      data, X: further inputs.
+      top_k: highest number of answers for a question; topk is the same.
+      doc_stride: lowest number of tokens that two windows share; at most three
+        quarters of a window.
       max_answer_len: tokens of the longest answer.
       max_seq_len: tokens of a window.
       max_question_len: tokens of the question that are read.
       handle_impossible_answer: whether "" can be an answer.
-      align_to_words: widen answers to whole words.
-      batch_size: windows that are read at once.
-      **settings: the arguments above, see `pipeline`; None takes the default.
+      align_to_words: whether answers are widened to whole words.
+      batch_size: highest number of windows that are read at once.
+      **settings: all these are settings, see `pipeline`; None takes the
+        default.
 
     Returns:
       A dict of score, start, end (characters of the passage, half-open) and
-      answer; with top_k above 1 a list of them. Of several questions, and of an
-      iterator or a dataset, a list of these.
+      answer; with top_k above 1 a list of them. For several questions, an
+      iterator or a dataset it is a list of these.
 
     Raises:
       ValueError: an input or a setting is wrong.
     """
-    settings = {**self._settings, **self._used(settings)}
+    settings = {**self._settings, **self._used_settings(settings)}
     for rows in (data, X):
       inputs = inputs if rows is None else (*inputs, rows)
     pairs, is_list = _pairs(inputs, question, context)
-    results = self._answers(pairs, **settings)
+    results = self._answer_pairs(pairs, **settings)
     return results[0] if len(results) == 1 and not is_list else results
 
   @staticmethod
   def create_sample(question, context):
-    """A `SquadExample`, or of lists a list of them, as transformers' method."""
+    """Returns a `SquadExample`, for lists a list of them."""
     pairs = question_pairs(question, context)
     examples = [SquadExample(str(i), *pair) for i, pair in enumerate(pairs)]
     return examples[0] if isinstance(question, str) else examples
 
-  def _used(self, settings):
-    """The settings that count, checked; the others are named once."""
+  def _used_settings(self, settings):
+    """Returns the settings that are used; logs the others once."""
     settings = _checked_settings(settings)
     unused = [name for name in settings if name in _UNUSED]
     self._log_once(
@@ -195,7 +202,7 @@ class QuestionAnsweringPipeline:
       log_line(line)
     self._logged.update(names)
 
-  def _answers(
+  def _answer_pairs(
     self,
     pairs,
     top_k=1,
@@ -216,8 +223,8 @@ class QuestionAnsweringPipeline:
         "doc_stride, the tokens that two windows share, must be less than "
         f"max_seq_len ({max_seq_len}). Received: {doc_stride}."
       )
-    # Passage tokens of a window with the longest question, and of them those
-    # from its start to that of the next: not so few that windows are countless.
+    # `room` is the number of passage tokens in a window with the longest
+    # question. The step is at least a quarter of it, to limit the windows.
     separators = self.extractor.preprocessor.sliding_windows.num_separators
     num_special = NUM_SPECIAL_TOKENS - 1 + separators
     room = max_seq_len - max_question_len - num_special
@@ -232,47 +239,50 @@ class QuestionAnsweringPipeline:
       temperature=saved.temperature or 1.0,
       log_odds_shift=saved.log_odds_shift,
     )
-    extractor = self._with_options(windows, decoder)
+    extractor = self._extractor_with(windows, decoder)
     examples = [SquadExample(str(i), *pair) for i, pair in enumerate(pairs)]
     results = []
     predictions = extractor.predictions(examples, batch_size)
-    for example, found in zip(examples, predictions, strict=True):
-      if found.answer.question_truncated:
+    for example, prediction in zip(examples, predictions, strict=True):
+      if prediction.answer.question_truncated:
         self._log_once(
           ["max_question_len"],
           f"The question {shortened(example.question)} has more tokens than "
           f"max_question_len={max_question_len}: the rest of it is not read.",
         )
-      answers = _merged(found, example.context, align_to_words)[:top_k]
+      answers = _merged_answers(prediction, example.context, align_to_words)
+      answers = answers[:top_k]
       results.append(answers[0] if len(answers) == 1 else answers)
     return results
 
-  def _with_options(self, windows, decoder):
-    """The extractor with other options; weights are shared."""
-    old = self.extractor.preprocessor
-    config = old.get_config() | {"options": dataclasses.asdict(windows)}
-    preprocessor = type(old).from_config(config)
+  def _extractor_with(self, windows, decoder):
+    """Returns the extractor with other options; weights are shared."""
+    preprocessor = self.extractor.preprocessor
+    config = preprocessor.get_config() | {
+      "options": dataclasses.asdict(windows)
+    }
+    preprocessor = type(preprocessor).from_config(config)
     return SpanExtractor(
       self.extractor.backbone, preprocessor, decoder, self.extractor.head
     )
 
 
 def _checked_settings(settings):
-  """Settings without those that are None; ValueError for a wrong one."""
+  """Returns the settings that are not None; ValueError for a wrong one."""
   settings = {n: value for n, value in settings.items() if value is not None}
   if "topk" in settings:
     settings.setdefault("top_k", settings["topk"])
     del settings["topk"]
   for name, value in settings.items():
-    if name in _LEAST:
-      is_valid = type(value) is int and value >= _LEAST[name]
-      rule = f"a whole number of at least {_LEAST[name]}"
-    elif name in _SWITCHES:
+    if name in _MINIMA:
+      is_valid = type(value) is int and value >= _MINIMA[name]
+      rule = f"a whole number of at least {_MINIMA[name]}"
+    elif name in _BOOLEANS:
       is_valid, rule = isinstance(value, bool), "True or False"
     elif name not in _UNUSED:
       raise ValueError(
         f"The pipeline has no argument {name}. It has "
-        f"{', '.join((*_LEAST, *_SWITCHES))}, and takes without using them "
+        f"{', '.join((*_MINIMA, *_BOOLEANS))}, and takes without using them "
         f"{', '.join(_UNUSED)}."
       )
     else:
@@ -286,25 +296,25 @@ def _check_is_of_model(argument, value, model):
   """Raises ValueError for a tokenizer or config that may be another model's."""
   if value is None:
     return
-  # A pair of a name and {"use_fast": ..}, or an object of transformers.
+  # In transformers it may be a pair of a name and options, or an object.
   name = value[0] if isinstance(value, tuple) else value
   name = getattr(name, "name_or_path", name)
   paths = [x for x in (name, model) if isinstance(x, (str, os.PathLike))]
   if len(paths) < 2 or len({*map(os.path.abspath, paths)}) > 1:
     raise ValueError(
-      f"{argument} must be that of the model, by the same name. Received: "
+      f"{argument} must be the name of the model again. Received: "
       f"{shortened(value)}. Leave it out, or put its files into the directory "
       "of the model."
     )
 
 
 def _pairs(inputs, question, context):
-  """Pairs of question and passage, and whether the result must be a list."""
+  """Returns the pairs of question and passage, and whether to return a list."""
   if inputs and not (question is None and context is None):
     raise ValueError("Give question and context by name, or other inputs.")
   if not inputs:
     inputs = [{"question": question, "context": context}]
-  elif len(inputs) == 2 and all(isinstance(each, str) for each in inputs):
+  elif len(inputs) == 2 and all(isinstance(text, str) for text in inputs):
     inputs = [{"question": inputs[0], "context": inputs[1]}]
   is_list = False
   if len(inputs) == 1 and not _is_row(inputs[0]):
@@ -317,13 +327,13 @@ def _pairs(inputs, question, context):
     is_list = not isinstance(inputs, (list, tuple))
   pairs = []
   for i, row in enumerate(inputs):
-    texts = _texts_of(row)
+    texts = _row_texts(row)
     if texts is None:
       raise ValueError(
         f"input {i} must be a dict with question and context, or a "
         f"SquadExample. Received: {shortened(row)}."
       )
-    is_list |= any(isinstance(each, abc.Iterator) for each in texts)
+    is_list |= any(isinstance(value, abc.Iterator) for value in texts)
     try:
       pairs += question_pairs(
         *(list(x) if isinstance(x, abc.Iterator) else x for x in texts)
@@ -338,11 +348,11 @@ def _pairs(inputs, question, context):
 
 
 def _is_row(row):
-  return isinstance(row, abc.Mapping) or _texts_of(row) is not None
+  return isinstance(row, abc.Mapping) or _row_texts(row) is not None
 
 
-def _texts_of(row):
-  """Question and context of a row, str or several; None if it lacks one."""
+def _row_texts(row):
+  """Returns the question and the context of a row; None if it lacks one."""
   if isinstance(row, abc.Mapping):
     names = ("question", "context")
     return tuple(row[n] for n in names) if {*names} <= {*row} else None
@@ -352,25 +362,30 @@ def _texts_of(row):
   return None
 
 
-def _merged(prediction, text, align_to_words):
-  """The answers of a `Prediction`, the one that it gives first."""
-  answers = {}
+def _merged_answers(prediction, context, align_to_words):
+  """Returns the answers of a `Prediction` as dicts, its own answer first.
+
+  Entries of the n-best list with the same span are one answer, with the sum of
+  their probabilities.
+  """
+  scores = {}
   for i, entry in enumerate((prediction.answer, *prediction.n_best)):
     start, end = entry.char_start, entry.char_end
     if align_to_words and start < end:
-      start, end = _widened(text, start, end)
+      start, end = _widened_span(context, start, end)
+    # The answer itself is an entry of the n-best list, too.
     score = entry.probability if i else 0.0
-    answers[start, end] = answers.get((start, end), 0.0) + score
-  (first, *others) = answers.items()
-  others.sort(key=lambda item: -item[1])
+    scores[start, end] = scores.get((start, end), 0.0) + score
+  (first, *alternatives) = scores.items()
+  alternatives.sort(key=lambda item: -item[1])
   return [
-    {"score": score, "start": start, "end": end, "answer": text[start:end]}
-    for (start, end), score in (first, *others)
+    {"score": score, "start": start, "end": end, "answer": context[start:end]}
+    for (start, end), score in (first, *alternatives)
   ]
 
 
-def _widened(text, start, end):
-  """Offsets of a span, moved to the ends of words."""
+def _widened_span(text, start, end):
+  """Returns the offsets of a span, moved to the ends of words."""
   while start > 0 and _WORD.fullmatch(text[start - 1 : start + 1]):
     start -= 1
   while end < len(text) and _WORD.fullmatch(text[end - 1 : end + 1]):

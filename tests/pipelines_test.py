@@ -170,10 +170,10 @@ def test_answers_are_widened_to_whole_words(text, span, widened):
 
 def test_windows_that_share_much_are_not_one_a_token(qa, monkeypatch):
   steps = []
-  made = qa._with_options
+  made = qa._extractor_with
   monkeypatch.setattr(
     qa,
-    "_with_options",
+    "_extractor_with",
     lambda *options: steps.append(options[0].doc_stride) or made(*options),
   )
   for doc_stride in (13, 20, 31):
