@@ -41,11 +41,13 @@ _COLUMNS = (
 def main(argv):
   """Measures all shapes."""
   from benchmarks.bare_products import BareProducts
+  from bert_span.extractors.precision import with_encoder_dtype
   from bert_span.extractors.span_extractor import SpanExtractor
   from bert_span.modeling.inference_encoder import InferenceEncoder
 
   model = SpanExtractor.from_preset(_MODEL.value)
-  backbone, half = model.backbone, model.with_encoder_dtype("bfloat16").backbone
+  backbone = model.backbone
+  half = with_encoder_dtype(model, "bfloat16").backbone
   sides = (
     _traced(InferenceEncoder(backbone)),
     _traced(lambda inputs: backbone(inputs, training=False)["sequence_output"]),

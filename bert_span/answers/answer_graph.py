@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from bert_span.answers.decoding.answer_decoder import NO_LOGIT, WINDOW_SPECS
 from bert_span.answers.decoding.options import StepOptions
+from bert_span.data.window_batches import example_arrays
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.text.windows import LENGTH_MULTIPLE, SlidingWindows
 
@@ -78,6 +79,23 @@ class AnswerGraph:
       columns = self._decoder.answers(contexts, tables)
     return {**columns, "question_truncated": placed.is_cut}
 
+  def arguments(self, examples, batch_size=None):
+    """Returns the arguments of `answer` and `window_logits`.
+
+    `batch_size` is the highest number of windows in a step; None takes that of
+    the `StepOptions`.
+    """
+    if batch_size is None:
+      batch_size = self.steps.max_windows_per_step
+    if batch_size < 1:
+      raise ValueError(f"batch_size must be at least 1. Received: {batch_size}")
+    arrays = example_arrays(examples)
+    return (
+      tf.constant(arrays["question"], tf.string),
+      tf.constant(arrays["context"], tf.string),
+      tf.constant(batch_size),
+    )
+
   # Traced when it is first called, once for batches of any size.
   @tf.function(input_signature=_INPUTS, autograph=False)
   def answer(self, questions, contexts, max_windows):
@@ -108,7 +126,7 @@ class AnswerGraph:
     with tf.control_dependencies([same_size]):
       questions = tf.identity(questions)
     with tf.name_scope("text"):
-      return self._preprocessor.place(questions, contexts)
+      return self._preprocessor.place_windows(questions, contexts)
 
   def _encode(self, token_ids, padding_mask, segment_ids):
     inputs = {"token_ids": token_ids, "segment_ids": segment_ids}

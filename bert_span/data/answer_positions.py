@@ -1,11 +1,11 @@
-"""Where answers are in the tokens of their passages.
+"""Finds the tokens of answers in their passages.
 
-Annotators mark characters. As in run_squad, the answer is first widened to
-whole words, then narrowed to the first run of tokens in them that equals the
-tokens of the answer. In "The leader was John Smith (1895-1943)." the answer
-"1895" is widened to "(1895-1943).", the tokens ( 1895 - 1943 ) . and narrowed
-to 1895. If no run is equal ("Japan" in "Japanese", one token), the whole words
-remain.
+Annotators mark characters. As in run_squad, an answer is first widened to whole
+words, then narrowed to the first run of their tokens that equals the tokens of
+the answer. In "The leader was John Smith (1895-1943)." the answer "1895" is
+widened to the word "(1895-1943).", which has the tokens ( 1895 - 1943 ) . and
+is narrowed to 1895. If no run is equal, the whole words remain: "Japan" in
+"Japanese", which is one token.
 
 Source: google-research/bert, run_squad.py, read_squad_examples,
 convert_examples_to_features and _improve_answer_span.
@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-# As run_squad: only these separate the words of a passage. Other white space,
-# such as a no-break space, is part of a word.
+# As run_squad: only these characters separate the words of a passage. Other
+# white space, such as a no-break space, is part of a word.
 _WORD_SEPARATORS = [ord(c) for c in " \t\r\n\u202f"]
 
 # The position of an answer that has no token in its passage.
@@ -25,18 +25,22 @@ NO_TOKEN = -1
 
 
 class Passage(NamedTuple):
-  """The tokens of a passage, int32 [tokens], and their places in windows."""
+  """The tokens of a passage, and where they are in windows.
 
-  ids: np.ndarray
-  char_starts: np.ndarray
-  char_ends: np.ndarray
-  window: np.ndarray  # int [places]
-  position: np.ndarray  # int [places]
-  token: np.ndarray  # int [places]
+  Windows overlap, so a token may be in several: there are more places than
+  tokens.
+  """
+
+  ids: np.ndarray  # int32 [tokens]
+  char_starts: np.ndarray  # int32 [tokens]
+  char_ends: np.ndarray  # int32 [tokens], half-open
+  window: np.ndarray  # int [places], number of the window
+  position: np.ndarray  # int [places], position in the window
+  token: np.ndarray  # int [places], number of the token
 
 
 def passages_of(windows, num_examples):
-  """Yields the `Passage` of each example, of arrays of `SlidingWindows`."""
+  """Yields the `Passage` of each example; windows are arrays, [windows, ..]."""
   window, position = np.nonzero(windows["token_char_starts"] >= 0)
   shift = windows["context_start"] - windows["first_context_position"]
   token = position + shift[window]
@@ -47,7 +51,7 @@ def passages_of(windows, num_examples):
   names = ("token_ids", "token_char_starts", "token_char_ends")
   for first, end in itertools.pairwise(bounds):
     places = [x[first:end] for x in (window, position, token)]
-    # Windows overlap: the last one that holds a token gives its values.
+    # The last window with a token sets its values.
     values = np.zeros([len(names), places[2].max(initial=-1) + 1], np.int32)
     for row, name in zip(values, names, strict=True):
       row[places[2]] = windows[name][places[0], places[1]]
@@ -57,11 +61,18 @@ def passages_of(windows, num_examples):
 def answer_tokens(
   context, passage, char_start, char_end, answer_ids, whole_words=True
 ):
-  """Returns the first and the last token of an answer in its `Passage`.
+  """Returns the first and the last token of an answer, inclusive.
 
-  The last is first - 1 if it has none. `answer_ids` are the tokens of its text
-  alone. Without `whole_words`, which run_squad has, the tokens share a
-  character with it: for vocabularies whose tokens depend on the neighbours.
+  An answer without a token has last = first - 1.
+
+  Args:
+    context: str.
+    passage: the `Passage` of the context.
+    char_start, char_end: characters of the answer, half-open.
+    answer_ids: ids of the answer's text alone.
+    whole_words: widen and narrow as run_squad does. False takes the tokens that
+      share a character with the answer, for vocabularies whose tokens depend on
+      the text around them.
   """
   starts, ends = passage.char_starts, passage.char_ends - 1
   begin, end = char_start, char_end - 1
@@ -82,11 +93,16 @@ def answer_tokens(
 
 
 def window_positions(windows, rows, first, last):
-  """Returns an answer's start and end, inclusive, in the windows `rows`.
+  """Returns an answer's start and end, inclusive, in windows: int32 [rows, 2].
 
-  int [rows, 2]. A window without the whole answer has 0, 0, its [CLS]. An
+  A window without the whole answer has 0, 0, the position of its [CLS]. An
   answer without a token (a lone zero-width space) has -1, -1 in all windows;
-  run_squad labels it from the token after it to the one before.
+  run_squad labels it from the token after it to the token before it.
+
+  Args:
+    windows: dict of arrays, [windows, ..].
+    rows: bool [windows], the windows of the answer's question.
+    first, last: see `answer_tokens`.
   """
   begin = windows["context_start"][rows]
   if last < first:
@@ -99,7 +115,7 @@ def window_positions(windows, rows, first, last):
 
 
 def _word_numbers(text):
-  """A function from characters to their words; separators end a word."""
+  """Returns a function from numbers of characters to numbers of words."""
   characters = np.frombuffer(f"\n{text}".encode("utf-32-le"), np.uint32)
   is_separator = np.isin(characters, _WORD_SEPARATORS)
   begins = ~is_separator[1:] & is_separator[:-1]

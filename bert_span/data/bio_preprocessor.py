@@ -1,4 +1,4 @@
-"""Strings to windows, with the B/I/O labels of answers of several spans.
+"""Converts strings to windows, with B/I/O labels for answers of several spans.
 
 A token belongs to a span if it shares a character with it. The first such
 token of the passage is B, the others are I, tokens outside are O:
@@ -8,12 +8,12 @@ token of the passage is B, the others are I, tokens outside are O:
     annotator 2    O     B     I      O       "old mill"
     annotator 3    O     B     I      O       "old mill"
 
-The soft labels are the shares of B, I, O: the (1/3, 0, 2/3), old (2/3, 1/3, 0),
-mill (0, 1, 0), burned (0, 0, 1).
+The soft labels are the shares of B, I and O: "the" has (1/3, 0, 2/3), "old" has
+(2/3, 1/3, 0), "mill" has (0, 1, 0) and "burned" has (0, 0, 1).
 
-The whole passage is labelled, and a window gets the labels of its tokens. If it
-begins within a span, its first token is I: the middle of an answer. Decoding
-takes each token from its max-context window, which has the most context.
+The whole passage is labelled, and each window gets the labels of its tokens. So
+a window that begins within a span begins with I. Decoding takes each token from
+its max-context window, the one with the most context around the token.
 """
 
 from typing import ClassVar
@@ -23,15 +23,16 @@ import numpy as np
 import tensorflow as tf
 
 from bert_span.data.answer_positions import passages_of
-from bert_span.data.preprocessor import SpanPreprocessor, decoded
-from bert_span.data.window_batches import (
+from bert_span.data.call_arguments import (
   check_list,
   check_tensor,
+  decode_text,
   integer_list,
   is_spec,
   is_tensor,
   text_array,
 )
+from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.modeling.tags import NUM_TAGS, B, I, O
 from bert_span.options.messages import shortened
 from bert_span.squad.example import NOT_LOCATED, AnswerSpan, check_located
@@ -41,7 +42,8 @@ from bert_span.squad.example import NOT_LOCATED, AnswerSpan, check_located
 class BioPreprocessor(SpanPreprocessor):
   """Converts questions and passages to the inputs and labels of B/I/O tags.
 
-  It is a `SpanPreprocessor` but for y, the answers of any number of annotators:
+  It differs from `SpanPreprocessor` in y, the answers of any number of
+  annotators, and in the labels:
 
   ```python
   inputs, labels = preprocessor(
@@ -56,32 +58,37 @@ class BioPreprocessor(SpanPreprocessor):
   ```
 
   The labels are zero outside the passage, and for questions without an
-  annotator. Annotators are joined by `annotator_labels`, see `tag_labels`.
+  annotator. `tag_labels` says how the labels of annotators are joined.
   """
 
   window_labels = ()
   token_labels: ClassVar = {"tag_labels": NUM_TAGS}
   outputs = ("tag_logits",)
-  label_form = "shares of tags, float [windows, seq_length, n], 0 at padding"
+  label_format = "shares of tags, float [windows, seq_length, n], 0 at padding"
   keras_loss = "CategoricalCrossentropy"
   keras_metrics = ()  # They would count padding.
   every_annotator = True
 
   def label_arrays(self, examples):
-    """Returns y of `SquadExample`s; answers that are not located have -1."""
-    answers = [example.annotators for example in examples]
-    return {
-      "answer_text": [[[a.text for a in x] for x in each] for each in answers],
-      "answer_start": [
-        [[a.char_start for a in x] for x in each] for each in answers
-      ],
-    }
+    """Returns y for `SquadExample`s; answers that are not located have -1."""
+
+    def nested(attribute):
+      return [
+        [[getattr(span, attribute) for span in spans] for spans in annotators]
+        for annotators in (example.annotators for example in examples)
+      ]
+
+    return {"answer_text": nested("text"), "answer_start": nested("char_start")}
 
   def label_tensors(self, y):
     texts, starts = y["answer_text"], y["answer_start"]
     return {
-      "answer_text": _ragged(texts, "answer_text", text_array, tf.string),
-      "answer_start": _ragged(starts, "answer_start", integer_list, tf.int64),
+      "answer_text": _ragged_tensor(
+        texts, "answer_text", text_array, tf.string
+      ),
+      "answer_start": _ragged_tensor(
+        starts, "answer_start", integer_list, tf.int64
+      ),
     }
 
   def label(self, contexts, y, windows, annotator_labels="soft"):
@@ -93,8 +100,8 @@ class BioPreprocessor(SpanPreprocessor):
     for i, (texts, starts, passage) in enumerate(
       zip(*answers, passages, strict=True)
     ):
-      place = f"question {i} of the batch"
-      annotators = self.located_answer(contexts[i], texts, starts, place)
+      location = f"question {i} of the batch"
+      annotators = self.located_answer(contexts[i], texts, starts, location)
       offsets = passage.char_starts, passage.char_ends
       tags = tag_labels(annotators, *offsets, annotator_labels)
       if tags is not None:
@@ -103,33 +110,35 @@ class BioPreprocessor(SpanPreprocessor):
     return {"tag_labels": labels}, is_labelled
 
   @staticmethod
-  def located_answer(context, texts, starts, place):
+  def located_answer(context, texts, starts, location):
     """Returns the `AnswerSpan`s of each annotator; ValueError if wrong."""
     if [len(spans) for spans in texts] != [len(spans) for spans in starts]:
       raise ValueError(
-        f"{place}: answer_text and answer_start must have as many annotators "
-        f"and spans. Received: {shortened(texts)} and {shortened(starts)}."
+        f"{location}: answer_text and answer_start must have the same numbers "
+        "of annotators and spans. Received: "
+        f"{shortened(texts)} and {shortened(starts)}."
       )
-    context = decoded(context, place)
+    context = decode_text(context, location)
     annotators = []
     for annotator in zip(texts, starts, strict=True):
       spans = []
       for text, start in zip(*annotator, strict=True):
-        text = text if isinstance(text, str) else decoded(text, place)
+        if not isinstance(text, str):
+          text = decode_text(text, location)
         if start != NOT_LOCATED:
-          check_located(context, text, start, place)
+          check_located(context, text, start, location)
         spans.append(AnswerSpan(text, start))
       annotators.append(spans)
     return annotators
 
   @staticmethod
-  def has_answer(labels, row_splits):
-    (tags,) = labels.values()  # [all tokens, tags], the last one is O
+  def windows_with_answer(labels, row_splits):
+    (tags,) = labels.values()  # [all tokens, tags]; the last tag is O
     marked = np.any(tags[:, :-1] > 0, axis=1).astype(np.int64)
     return np.add.reduceat(marked, row_splits[:-1]) > 0
 
   @staticmethod
-  def is_answerable(example):
+  def has_answer_to_learn(example):
     return any(example.annotators)
 
 
@@ -138,11 +147,12 @@ def tag_labels(
 ):
   """Returns the labels of the tokens of a passage, float32 [tokens, 3].
 
-  Annotators are ignored if their answers are not located in the passage or
-  have no token in it; None if all are. One without an answer labels all O.
+  An annotator whose answers are not located in the passage, or have no token in
+  it, is ignored; the result is None if all are. An annotator without an answer
+  labels all tokens O.
 
   Args:
-    annotators: for each annotator a sequence of `AnswerSpan`, () for no answer.
+    annotators: a sequence of `AnswerSpan` for each annotator, () for no answer.
     token_char_starts, token_char_ends: int [tokens], half-open offsets into
       the passage in characters, ascending.
     annotator_labels: "soft", the shares of all annotators; "majority", 1 for
@@ -151,7 +161,7 @@ def tag_labels(
   """
   offsets = token_char_starts, token_char_ends
   tags = [_annotator_tags(spans, *offsets) for spans in annotators]
-  tags = [each for each in tags if each is not None]
+  tags = [annotator for annotator in tags if annotator is not None]
   if not tags:
     return None
   one_hot = np.eye(NUM_TAGS)
@@ -161,15 +171,21 @@ def tag_labels(
   return one_hot[chosen].astype(np.float32)
 
 
-def _ragged(values, name, leaf, dtype):
-  """A RaggedTensor [questions, annotators, spans]; of a spec, the spec."""
+def _ragged_tensor(values, name, list_of_spans, dtype):
+  """Returns a RaggedTensor [questions, annotators, spans], or a spec as it is.
+
+  `list_of_spans` converts the values of one annotator.
+  """
   if not is_tensor(values):
     check_list(values, name, "lists of annotators")
     questions = []
     for i, row in enumerate(values):
       check_list(row, f"{name}[{i}]", "annotators, each a list of spans")
       questions.append(
-        [list(leaf(spans, f"{name}[{i}][{j}]")) for j, spans in enumerate(row)]
+        [
+          list(list_of_spans(spans, f"{name}[{i}][{j}]"))
+          for j, spans in enumerate(row)
+        ]
       )
     return tf.ragged.constant(questions, dtype, ragged_rank=2)
   is_text = dtype == tf.string
@@ -181,9 +197,10 @@ def _ragged(values, name, leaf, dtype):
 
 
 def _annotator_tags(spans, token_char_starts, token_char_ends):
-  """The tags of one annotator, int [tokens]; None if no span has a token.
+  """Returns the tags of one annotator, int [tokens].
 
-  Spans that share a token are merged.
+  They are None if the annotator has spans and none has a token. Spans that
+  share a token are merged.
   """
   tags = np.full(len(token_char_starts), O)
   located = [span for span in spans if span.char_start != NOT_LOCATED]
@@ -193,7 +210,7 @@ def _annotator_tags(spans, token_char_starts, token_char_ends):
   lasts = np.searchsorted(token_char_starts, char_ends, side="left") - 1
   reached = -1  # the last token of the spans so far
   for first, last in sorted(zip(firsts, lasts, strict=True)):
-    if first <= last:  # else it has no token
+    if first <= last:  # Otherwise the span has no token.
       tags[max(first, reached + 1) : last + 1] = I
       if first > reached:
         tags[first] = B
@@ -202,12 +219,12 @@ def _annotator_tags(spans, token_char_starts, token_char_ends):
 
 
 def _majority(tags):
-  """The most frequent tags, int [tokens]."""
+  """Returns the most frequent tag of each token, int [tokens]."""
   counts = np.sum(np.eye(NUM_TAGS, dtype=int)[np.stack(tags)], axis=0)
   tokens, chosen = np.arange(len(counts)), np.full(len(counts), O)
-  for one in reversed(tags):  # the earliest annotator overwrites the others
-    is_most = counts[tokens, one] == counts.max(axis=1)
-    chosen[is_most] = one[is_most]
+  for annotator in reversed(tags):  # The earliest annotator wins a tie.
+    is_most = counts[tokens, annotator] == counts.max(axis=1)
+    chosen[is_most] = annotator[is_most]
   before = np.concatenate([[O], chosen[:-1]])
   chosen[(chosen == I) & (before == O)] = B
   return chosen

@@ -1,4 +1,4 @@
-"""Labelled windows, which models are fine-tuned on."""
+"""Labelled windows, on which models are fine-tuned."""
 
 import dataclasses
 import hashlib
@@ -17,17 +17,17 @@ class PackedWindows:
   """Labelled windows without padding: 57 MB for the 88,000 of SQuAD 1.1."""
 
   token_ids: np.ndarray  # int32 [all tokens]
-  row_splits: np.ndarray  # int64 [windows + 1], where each window begins
-  first_context_positions: np.ndarray  # int32 [windows], where segment 1 begins
+  row_splits: np.ndarray  # int64 [windows + 1], starts of windows, and the end
+  first_context_positions: np.ndarray  # int32 [windows], starts of segment 1
   labels: dict[str, np.ndarray]  # [windows] or [all tokens, values]
-  has_answer: np.ndarray  # bool [windows], whether it has a part of an answer
+  has_answer: np.ndarray  # bool [windows], True with a part of an answer
 
   def __len__(self):
     return len(self.first_context_positions)
 
   @property
   def lengths(self):
-    """int64 [windows], WordPieces of each window."""
+    """Number of WordPieces of each window, int64 [windows]."""
     return np.diff(self.row_splits)
 
   @property
@@ -35,7 +35,7 @@ class PackedWindows:
     return int(np.sum(~self.has_answer))
 
   def digest(self):
-    """SHA-256 of all tokens and labels."""
+    """Returns the SHA-256 of all tokens and labels, in hexadecimal."""
     digest = hashlib.sha256()
     arrays = (self.token_ids, self.row_splits, self.first_context_positions)
     for values in (*arrays, *self.labels.values()):
@@ -60,8 +60,9 @@ class PackedWindows:
   def batch(self, indices, seq_length):
     """Returns the windows at `indices`, padded to seq_length.
 
-    A dict of token_ids, padding_mask, segment_ids, int32 [batch, seq_length],
-    and the labels, [batch] or [batch, seq_length, values], zero at padding.
+    They are a dict of token_ids, padding_mask and segment_ids, each int32
+    [batch, seq_length], and of the labels, [batch] or [batch, seq_length,
+    values]. Padding is 0, in labels too.
     """
     positions = np.arange(seq_length)[np.newaxis]  # [1, seq_length]
     mask = positions < self.lengths[indices, np.newaxis]
@@ -83,24 +84,25 @@ class PackedWindows:
 
 
 class Skipped(NamedTuple):
-  """What is not trained on."""
+  """Windows and questions that are not trained on."""
 
-  # Windows of answerable questions without the answer, skipped on request.
-  num_answerless: int
+  # Windows without the answer, of answerable questions, if they are dropped.
+  num_without_answer: int
   without_token: list  # ids of questions whose answer has no token
 
   def lines(self):
-    """Yields a line of text for each kind of skipped data."""
-    if self.num_answerless:
+    """Yields a line of text for skipped windows, and one for questions."""
+    if self.num_without_answer:
       yield (
-        f"Skipped {self.num_answerless} windows without the answer to "
+        f"Skipped {self.num_without_answer} windows without the answer to "
         "their question (drop_answerless_windows)."
       )
     if self.without_token:
-      named = ", ".join(self.without_token[:3])
+      first_ids = ", ".join(self.without_token[:3])
       yield (
         f"Skipped {len(self.without_token)} questions whose answers have no "
-        f"WordPiece in the passage (first: {named}). Correct or remove them."
+        f"WordPiece in the passage (first: {first_ids}). Correct or remove "
+        "them."
       )
 
 
@@ -108,7 +110,7 @@ class LabelledWindows(NamedTuple):
   """The labelled windows of a training set."""
 
   windows: PackedWindows
-  num_examples: int  # questions, which determine the number of steps
+  num_examples: int  # questions; they determine the number of steps
   skipped: Skipped
 
 
@@ -116,23 +118,30 @@ def label_windows(
   examples,
   preprocessor,
   annotator_labels="soft",
-  drop_answerless=False,
+  drop_without_answer=False,
   keep_unlabelled=False,
 ):
-  """Returns the `LabelledWindows` of examples; ValueError if there is none.
+  """Labels the windows of examples.
 
   Questions whose answer has no token (a lone zero-width space) are skipped:
-  they are neither an example of a span nor of an unanswerable question.
+  they show neither a span nor an unanswerable question.
 
   Args:
-    examples, preprocessor: `SquadExample`s and their `SpanPreprocessor`.
-    annotator_labels: see `tag_labels`; ignored by span heads.
-    drop_answerless: skip windows of answerable questions without the answer;
-      run_squad trains on them as unanswerable.
+    examples: `SquadExample`s.
+    preprocessor: a `SpanPreprocessor`.
+    annotator_labels: see `tag_labels`; span heads ignore it.
+    drop_without_answer: skip windows without the answer, of answerable
+      questions; run_squad trains on them as unanswerable.
     keep_unlabelled: keep questions with neither an answer nor is_impossible,
-      with labels that do not contribute to the loss: teachers label them.
+      for teachers to label. Their own labels add nothing to the loss.
+
+  Returns:
+    `LabelledWindows`.
+
+  Raises:
+    ValueError: no window is left.
   """
-  parts, indices, keep = [], [], []
+  batches, indices, keep = [], [], []
   first = 0
   for batch, windows, labels, can_train in labelled_batches(
     examples, preprocessor, annotator_labels
@@ -141,22 +150,25 @@ def label_windows(
     if keep_unlabelled:
       is_unlabelled = np.array([e.is_unlabelled for e in batch])[example_index]
       can_train = can_train | is_unlabelled
-      # Labels that give no loss; those of tokens are zero already.
+      # Labels that add nothing to the loss; labels of tokens are 0 already.
       for name in preprocessor.window_labels:
         labels[name] = np.where(is_unlabelled, _OUTSIDE, labels[name])
     mask = windows["padding_mask"].astype(bool)
-    part = {
+    arrays = {
       "token_ids": windows["token_ids"][mask],
       "lengths": mask.sum(axis=1),
       "first_context_positions": windows["first_context_position"],
     }
     for name, values in labels.items():
-      part[name] = values if values.ndim == 1 else values[mask]
-    parts.append(part)
+      arrays[name] = values if values.ndim == 1 else values[mask]
+    batches.append(arrays)
     indices.append(first + example_index)
     keep.append(can_train)
     first += len(batch)
-  joined = {n: np.concatenate([part[n] for part in parts]) for n in parts[0]}
+  joined = {
+    name: np.concatenate([arrays[name] for arrays in batches])
+    for name in batches[0]
+  }
   labels = {name: joined[name] for name in preprocessor.label_names()}
   row_splits = _row_splits(joined["lengths"])
   windows = PackedWindows(
@@ -164,13 +176,13 @@ def label_windows(
     row_splits,
     joined["first_context_positions"],
     labels,
-    preprocessor.has_answer(labels, row_splits),
+    preprocessor.windows_with_answer(labels, row_splits),
   )
   indices, keep = np.concatenate(indices), np.concatenate(keep)
   without_token = [examples[i].qas_id for i in np.unique(indices[~keep])]
   num_trainable = int(keep.sum())
-  if drop_answerless:
-    answerable = [preprocessor.is_answerable(example) for example in examples]
+  if drop_without_answer:
+    answerable = [preprocessor.has_answer_to_learn(x) for x in examples]
     keep = keep & (windows.has_answer | ~np.array(answerable, bool)[indices])
   if not keep.any():
     raise ValueError(
@@ -182,5 +194,5 @@ def label_windows(
 
 
 def _row_splits(lengths):
-  """int64 [rows + 1]: where rows of these lengths begin and end."""
+  """Returns the starts of rows, and the end of the last: int64 [rows + 1]."""
   return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

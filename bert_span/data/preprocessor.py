@@ -1,4 +1,4 @@
-"""Strings to windows, with the labels that a span head is trained on."""
+"""Converts strings to windows, with labels for a span head."""
 
 import dataclasses
 import functools
@@ -16,17 +16,17 @@ from bert_span.data.answer_positions import (
   passages_of,
   window_positions,
 )
-from bert_span.data.window_batches import (
-  check_tensor,
-  example_arrays,
+from bert_span.data.call_arguments import (
+  decode_text,
+  eager_values,
   integer_tensor,
-  is_spec,
-  is_tensor,
+  named_items,
   text_array,
   text_tensor,
+  weight_tensor,
 )
+from bert_span.data.window_batches import example_arrays
 from bert_span.keras_backend import check_not_forked
-from bert_span.options.messages import shortened
 from bert_span.squad.example import NOT_LOCATED, AnswerSpan, check_located
 from bert_span.squad.rules import examples_to_learn, with_answer_to_learn
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
@@ -47,9 +47,9 @@ from bert_span.text.windows import SlidingWindows
 class SpanPreprocessor(keras_hub.models.Preprocessor):
   """Converts questions and passages to the inputs and labels of a model.
 
-  A passage that is longer than a window gives several rows, so there are more
-  rows than questions. A window without the whole answer is labelled 0, 0, its
-  [CLS], as in run_squad.
+  A passage that is longer than a window becomes several windows, so there are
+  more rows than questions. A window without the whole answer is labelled 0, 0,
+  the position of its [CLS], as in run_squad.
 
   Example:
 
@@ -64,42 +64,47 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
   ```
 
   Args:
-    tokenizer: a tokenizer of this package, or the vocabulary of a new one: list
-      of WordPieces, the index is the id; or `WordPieces`, the `BytePairs` of
-      RoBERTa, `ModernBertPairs`, or `SentencePieces`.
-    do_lower_case: lower-case and strip accents; only for a list of WordPieces.
+    tokenizer: a tokenizer of this package, or the vocabulary of a new one: a
+      list of WordPieces, whose index is the id; or `WordPieces`, the
+      `BytePairs` of RoBERTa, `ModernBertPairs` or `SentencePieces`.
+    do_lower_case: lower-case text and strip its accents; only for WordPieces.
     options: `WindowOptions`.
     pad_to_max: pad every batch to max_seq_length, and score the padding as the
-      original does; else padding depends on the batch and is not scored.
+      original does. Otherwise a batch is padded to its longest window, and the
+      padding is not scored.
 
   Call arguments:
     x: dict of question and context, lists of str or string tensors, [batch].
-    y: None, or dict of answer_text, the same, and answer_start, int [batch], in
-      characters; "" and -1 for an unanswerable question.
+    y: None, or dict of answer_text, lists of str or string tensors [batch], and
+      answer_start, int [batch], in characters; "" and -1 for an unanswerable
+      question.
     sample_weight: None, or float [batch], weights of questions.
 
-  Returns the inputs, a dict of token_ids, segment_ids and padding_mask, each
-  int32 [windows, seq_length]. With y a pair of them and the labels, a dict of
-  the positions of start_logits and end_logits, int32 [windows]; with
-  sample_weight also the weights of windows.
+  Returns:
+    The inputs, a dict of token_ids, segment_ids and padding_mask, each int32
+    [windows, seq_length]. With y a pair of the inputs and the labels, a dict of
+    the positions for start_logits and end_logits, int32 [windows]. With
+    sample_weight a triple that ends with the weights of windows.
 
-  Raises ValueError, see `tensors`; in a dataset's map an error of TensorFlow.
+  Raises:
+    ValueError: see `tensors`. In a dataset's map it is an error of TensorFlow.
 
-  It is saved and loaded with the model that it is part of, see
+  A preprocessor is saved and loaded with its model, see
   `Extractor.save_to_preset`.
 
-  A subclass for another head has other class attributes, `label`,
-  `label_arrays`, `label_tensors`, `located_answer`, `has_answer` and
-  `is_answerable`.
+  A subclass for another head overrides the class attributes, `label`,
+  `label_arrays`, `label_tensors`, `located_answer`, `windows_with_answer` and
+  `has_answer_to_learn`.
   """
 
-  # Labels that are int32 [windows], and labels that are float32 [windows,
-  # seq_length, n] with this n; each is for the model's output of its place.
+  # Names of labels that are int32 [windows].
   window_labels = ("start_positions", "end_positions")
+  # Names of labels that are float32 [windows, seq_length, n], with their n.
   token_labels: ClassVar = {}
+  # The model's outputs: the i-th label trains the i-th output.
   outputs = ("start_logits", "end_logits")
-  # What of Keras' own fits the labels: a loss's class, metrics' functions.
-  label_form = "positions, int [windows]"
+  label_format = "positions, int [windows]"
+  # Keras' own class of a loss, and functions of metrics, that fit the labels.
   keras_loss = "SparseCategoricalCrossentropy"
   keras_metrics = (
     "accuracy",
@@ -107,7 +112,7 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     "sparse_top_k_categorical_accuracy",
     "sparse_categorical_crossentropy",
   )
-  # Whether all annotators are learned from, else the first answer.
+  # Whether it learns from all annotators, and not from the first answer alone.
   every_annotator = False
 
   def __init__(
@@ -145,9 +150,9 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     )
 
   def __call__(self, x, y=None, sample_weight=None):
-    if type(x) is tuple:  # An element of a dataset, as KerasHub's take it.
+    if type(x) is tuple:  # An element of a dataset, as in KerasHub.
       x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(x)
-    # Here, as Keras adds all arguments to the message of an error in `call`.
+    # Not in `call`: Keras would add all arguments to the message of an error.
     return super().__call__(*self.tensors(x, y, sample_weight))
 
   def call(self, x, y=None, sample_weight=None):
@@ -161,25 +166,25 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
       sample_weight = tf.gather(sample_weight, windows["example_index"])
     return keras.utils.pack_x_y_sample_weight(inputs, labels, sample_weight)
 
-  def tensors(self, x, y=None, sample_weight=None, place="question {}"):
-    """Returns the call's arguments as tensors; of a dataset's specs, specs.
+  def tensors(self, x, y=None, sample_weight=None, location="question {}"):
+    """Returns the call's arguments as tensors, or specs as they are.
 
-    `place` names a question of a number in messages.
+    `location` is what messages call a question, with {} for its number.
 
     Raises:
       ValueError: a key is missing, a type, shape or number is wrong, or an
-        answer is not at its offset, with the number of its question. Values of
-        a dataset are not known here, see `check_rows`.
+        answer is not at its offset, with the number of its question. A dataset
+        that is being mapped has no values yet; see `check_rows`.
     """
-    x = {
-      name: text_tensor(values, name)
-      for name, values in _columns("x", x, ("question", "context")).items()
-    }
+    x = named_items("x", x, ("question", "context"))
+    x = {name: text_tensor(values, name) for name, values in x.items()}
     if y is not None:
-      y = self.label_tensors(_columns("y", y, ("answer_text", "answer_start")))
+      y = named_items("y", y, ("answer_text", "answer_start"))
+      y = self.label_tensors(y)
     columns = {**x, **(y or {})}
     if sample_weight is not None:
-      columns["sample_weight"] = sample_weight = _weight_tensor(sample_weight)
+      sample_weight = weight_tensor(sample_weight, "sample_weight")
+      columns["sample_weight"] = sample_weight
     sizes = {n: t.shape.rank and t.shape[0] for n, t in columns.items()}
     if len({*sizes.values()} - {None}) > 1:
       raise ValueError(
@@ -188,46 +193,46 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
         f"{', '.join(f'{size} {name}' for name, size in sizes.items())}."
       )
     if all(map(tf.is_tensor, columns.values())) and tf.executing_eagerly():
-      self.check_rows(x, y, sample_weight, place)
+      self.check_rows(x, y, sample_weight, location)
     return x, y, sample_weight
 
-  def check_rows(self, x, y=None, sample_weight=None, place="question {}"):
-    """Raises ValueError for a wrong value in `tensors`, eager ones.
-
-    `place` names a question of a number.
-    """
+  def check_rows(self, x, y=None, sample_weight=None, location="question {}"):
+    """Raises ValueError for a wrong value in eager tensors; see `tensors`."""
     if sample_weight is not None:
       for i, weight in enumerate(sample_weight.numpy()):
         if not math.isfinite(weight):
           raise ValueError(
-            f"{place.format(i)}: sample_weight must be a finite number. "
+            f"{location.format(i)}: sample_weight must be a finite number. "
             f"Received: {weight}."
           )
     if y is not None:
       contexts = x["context"].numpy()
-      y = {name: _values(tensor) for name, tensor in y.items()}
+      y = {name: eager_values(tensor) for name, tensor in y.items()}
       for i, answer in enumerate(zip(contexts, *y.values(), strict=True)):
-        self.located_answer(*answer, place.format(i))
+        self.located_answer(*answer, location.format(i))
 
   @staticmethod
-  def located_answer(context, text, start, place):
-    """Returns a passage and y of one question as str; ValueError if wrong."""
-    context, text = (decoded(x, place) for x in (context, text))
+  def located_answer(context, text, start, location):
+    """Returns context and answer of a question as str; ValueError if wrong."""
+    context, text = (decode_text(x, location) for x in (context, text))
     if start != NOT_LOCATED or text:
-      check_located(context, text, start, place)
+      check_located(context, text, start, location)
     return context, text
 
   def windows(self, texts):
-    """Returns the dict of `SlidingWindows`, of texts string [batch]."""
-    placed = self.place(texts["question"], texts["context"])
+    """Returns the dict of `SlidingWindows` for question and context.
+
+    Both are string [batch].
+    """
+    placed = self.place_windows(texts["question"], texts["context"])
     return self.sliding_windows.all_tables(placed)
 
   def is_cut(self, questions):
-    """Bool [questions]: whether max_query_length cuts a question."""
+    """Returns whether max_query_length cuts a question, bool [questions]."""
     lengths = self.tokenizer(text_tensor(questions)).ids.row_lengths()
     return lengths > self.options.max_query_length
 
-  def place(self, questions, contexts):
+  def place_windows(self, questions, contexts):
     """Returns the `PlacedWindows` of questions and contexts, string [batch]."""
     # Each distinct passage is tokenized once.
     distinct, index = tf.unique(tf.concat([questions, contexts], 0))
@@ -248,7 +253,7 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     return example_arrays(examples), self.label_arrays(examples)
 
   def label_arrays(self, examples):
-    """Returns y of `SquadExample`s: the first answer in the passage of each."""
+    """Returns y for `SquadExample`s: the first answer in each passage."""
     none = AnswerSpan("", NOT_LOCATED)
     answers = [(*with_answer_to_learn(e).answers, none)[0] for e in examples]
     return {
@@ -257,19 +262,24 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     }
 
   def label_tensors(self, y):
-    """Returns y, with Python values as tensors; of specs, specs."""
+    """Returns y as tensors, or specs as they are."""
     return {
       "answer_text": text_tensor(y["answer_text"], "answer_text"),
       "answer_start": integer_tensor(y["answer_start"], "answer_start"),
     }
 
   def label(self, contexts, y, windows, annotator_labels=None):
-    """Labels windows that are arrays, of contexts in bytes and `label_arrays`.
+    """Labels the windows of a batch.
 
-    `annotator_labels` says how a B/I/O head joins annotators, see `tag_labels`.
+    Args:
+      contexts: passages, bytes [batch].
+      y: dict of arrays or lists, see `label_arrays`.
+      windows: dict of arrays, see `SlidingWindows`.
+      annotator_labels: how a B/I/O head joins annotators, see `tag_labels`.
 
-    Returns the labels by name, and bool [windows]: False where the answer has
-    no token in its passage, or there is no label.
+    Returns:
+      The labels by name, and can_train, bool [windows]: False if the answer has
+      no token in its passage, or the question has no label.
     """
     positions = np.zeros([len(windows["example_index"]), 2], np.int32)
     texts, starts = y["answer_text"], y["answer_start"]
@@ -278,8 +288,8 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     for i, (text, start, ids, passage) in enumerate(
       zip(texts, starts, answer_ids, passages, strict=True)
     ):
-      place = f"question {i} of the batch"
-      context, text = self.located_answer(contexts[i], text, start, place)
+      location = f"question {i} of the batch"
+      context, text = self.located_answer(contexts[i], text, start, location)
       if start == NOT_LOCATED:
         continue
       end = start + len(text)
@@ -290,18 +300,21 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     return labels, positions[:, 1] != NO_TOKEN
 
   @staticmethod
-  def has_answer(labels, row_splits):
-    """Bool [windows], whether `PackedWindows` have a part of an answer."""
+  def windows_with_answer(labels, row_splits):
+    """Returns whether `PackedWindows` have a part of an answer, bool [windows].
+
+    `labels` and `row_splits` are fields of theirs.
+    """
     return labels["end_positions"] > 0
 
   @staticmethod
-  def is_answerable(example):
-    """Whether a `SquadExample` has an answer to learn."""
+  def has_answer_to_learn(example):
+    """Returns whether a `SquadExample` has an answer to learn."""
     return bool(example.answers) and not example.is_impossible
 
   @classmethod
   def label_names(cls):
-    """Names of all labels, in the order of the model's outputs."""
+    """Returns the names of all labels, in the order of the model's outputs."""
     return (*cls.window_labels, *cls.token_labels)
 
   @classmethod
@@ -310,21 +323,21 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     labels = zip(cls.outputs, cls.label_names(), strict=True)
     return model_inputs(batch), {output: batch[name] for output, name in labels}
 
-  # Op by op the tokenizer would take longer than everything else.
+  # Without a graph the tokenizer would take longer than everything else.
   @functools.cached_property
   def _token_ids(self):
-    # Not the tf.function: a call with another shape leaves its lock locked, and
-    # the next one waits for ever.
+    # Not the tf.function itself: after a call with a wrong shape its lock stays
+    # locked, and the next call waits for ever.
     return tf.function(
       lambda texts: self.tokenizer(texts).ids
     ).get_concrete_function(tf.TensorSpec([None], tf.string))
 
   def _labels(self, contexts, y, windows):
-    """`label` as a TensorFlow op: a list of tensors."""
+    """Returns the labels of `label` as a list of tensors, also in a graph."""
     inputs = contexts, y, windows
 
     def label(*values):
-      values = tf.nest.pack_sequence_as(inputs, list(map(_values, values)))
+      values = tf.nest.pack_sequence_as(inputs, list(map(eager_values, values)))
       labels, _ = self.label(*values)
       return [labels[name] for name in self.label_names()]
 
@@ -364,64 +377,21 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
 
 
 def model_inputs(windows):
-  """The inputs of a model, of the columns of windows."""
+  """Returns the inputs of a model among the columns of windows."""
   names = "token_ids", "segment_ids", "padding_mask"
   return {name: windows[name] for name in names}
 
 
-def cut_line(options, question, num_more=0):
-  """Says that questions, one by name, are longer than `WindowOptions` allow."""
-  more = f" So have {num_more:,} more." if num_more else ""
+def cut_question_line(options, question, num_more=0):
+  """Returns the log line for questions that max_query_length cuts.
+
+  Args:
+    options: `WindowOptions`.
+    question: the first such question, as the line is to name it.
+    num_more: number of further ones.
+  """
+  more = f" This limit cuts {num_more:,} more." if num_more else ""
   return (
     f"The question {question} has more WordPieces than max_query_length="
     f"{options.max_query_length}: the rest of it is not read.{more}"
   )
-
-
-def decoded(text, place):
-  """Returns UTF-8 bytes as a str."""
-  try:
-    return text.decode("utf-8")
-  except UnicodeDecodeError:
-    raise ValueError(
-      f"{place}: {shortened(text)} is not UTF-8. Give a str."
-    ) from None
-
-
-def _columns(argument, values, names):
-  """The named items of a dict."""
-  if not isinstance(values, dict) or not values.keys() >= {*names}:
-    raise ValueError(
-      f"{argument} must be a dict of {' and '.join(names)}. Received: "
-      f"{kind_of(values)}."
-    )
-  return {name: values[name] for name in names}
-
-
-def kind_of(values):
-  """The type of a value, and a dict's keys."""
-  if isinstance(values, dict):
-    return f"a dict of {', '.join(map(str, values)) or 'nothing'}"
-  return type(values).__name__
-
-
-def _weight_tensor(values):
-  """Weights of questions as a float32 tensor; of a spec, the spec."""
-  name = "sample_weight"
-  if not is_tensor(values):
-    try:
-      values = tf.constant(np.asarray(values, np.float32))
-    except (TypeError, ValueError):
-      raise ValueError(
-        f"{name} must be a list of float. Received: {shortened(values)}."
-      ) from None
-  has_type = values.dtype.is_floating or values.dtype.is_integer
-  check_tensor(values, name, has_type, "numbers", 1)
-  return values if is_spec(values) else tf.cast(values, tf.float32)
-
-
-def _values(tensor):
-  """An eager tensor as lists or an array."""
-  if isinstance(tensor, tf.RaggedTensor):
-    return tensor.to_list()
-  return tensor.numpy()

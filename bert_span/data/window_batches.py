@@ -1,111 +1,31 @@
 """Examples to windows, batch by batch."""
 
 import collections
-import numbers
 import os
 from concurrent import futures
 
 import numpy as np
 import tensorflow as tf
 
+from bert_span.data.call_arguments import text_array
 from bert_span.keras_backend import check_not_forked
-from bert_span.options.messages import shortened
-from bert_span.squad.example import check_text
-from bert_span.storage.files import encodable
 
-# Examples that one call of the preprocessor converts, to spread its overhead.
+# Examples that one call of the preprocessor converts: its overhead is shared.
 EXAMPLES_PER_BATCH = 64
-# At most so many characters of questions and passages in a batch: 64 paragraphs
-# have fewer, while each of 64 questions about a book is a separate batch.
+# Limits the questions and passages in a batch: 64 paragraphs have fewer
+# characters, while each of 64 questions about a book is a separate batch.
 CHARACTERS_PER_BATCH = 1 << 18
-# Bounds the batches that wait in memory, however many processors there are.
+# Limits the batches that wait in memory, however many processors there are.
 _MAX_THREADS = 8
 
-# The texts that windows are made of.
+# The specs of the texts that windows are made of.
 TEXT_SPECS = {
   name: tf.TensorSpec([None], tf.string) for name in ("question", "context")
 }
 
 
-def text_array(texts, name="texts"):
-  """Returns a list of str, or of UTF-8 bytes, as an array of bytes."""
-  check_not_forked()
-  check_list(texts, name, "str")
-  encoded = []
-  for i, text in enumerate(texts):
-    if not isinstance(text, bytes):
-      check_text(text, f"{name}[{i}]")
-      text = encodable(text).encode("utf-8")
-    encoded.append(text)
-  # dtype=object: NumPy's own string type would cut trailing zero bytes.
-  return np.array(encoded, object)
-
-
-def text_tensor(texts, name="texts"):
-  """Returns a tensor of what `text_array` takes, or a tensor or its spec."""
-  if not is_tensor(texts):
-    return tf.constant(text_array(texts, name), tf.string)
-  check_tensor(texts, name, texts.dtype == tf.string, "strings", 1)
-  return texts
-
-
-def integer_tensor(values, name):
-  """Returns an int64 tensor of a list of int, or of a tensor; or a spec."""
-  if not is_tensor(values):
-    return tf.constant(integer_list(values, name), tf.int64)
-  check_tensor(values, name, values.dtype.is_integer, "integers", 1)
-  return values if is_spec(values) else tf.cast(values, tf.int64)
-
-
-def integer_list(values, name):
-  """Returns integers of any type as a list of int."""
-  check_list(values, name, "int")
-  integers = []
-  for i, value in enumerate(values):
-    is_int = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not is_int or abs(int(value)) >= 1 << 63:
-      raise ValueError(
-        f"{name}[{i}] must be an int. Received: {shortened(value)}."
-      )
-    integers.append(int(value))
-  return integers
-
-
-def check_list(values, name, kind):
-  """Raises ValueError unless values are a list, an array, a column, ..."""
-  if isinstance(values, str | bytes | dict) or not np.iterable(values):
-    raise ValueError(
-      f"{name} must be a list of {kind}. Received: {shortened(values)}."
-    )
-
-
-def is_tensor(values):
-  """Whether values are a tensor, or the spec of one of a dataset."""
-  return tf.is_tensor(values) or is_spec(values)
-
-
-def is_spec(values):
-  return isinstance(values, tf.TensorSpec | tf.RaggedTensorSpec)
-
-
-def check_tensor(values, name, has_type, type_name, rank):
-  """Raises ValueError unless a tensor, or its spec, has a type and a rank."""
-  shape = values.shape
-  if has_type and shape.rank == rank:
-    return
-  remedy = ""
-  if has_type and shape.rank == rank - 1:
-    remedy = " Batch the dataset: dataset.batch(32)."
-  elif has_type and shape.rank is None:
-    remedy = " Give from_generator an output_signature."
-  raise ValueError(
-    f"{name} must be {type_name} of rank {rank}, first the questions. "
-    f"Received: {values.dtype.name} of the shape {shape}.{remedy}"
-  )
-
-
 def example_arrays(examples):
-  """Returns question and context of examples, arrays of UTF-8 bytes."""
+  """Returns the questions and contexts of examples, arrays of UTF-8 bytes."""
   return {
     "question": text_array(example.question for example in examples),
     "context": text_array(example.context for example in examples),
@@ -113,32 +33,37 @@ def example_arrays(examples):
 
 
 def example_batches(examples):
-  """Divides examples into lists of bounded size, unless one has more alone."""
+  """Divides examples into lists of bounded size.
+
+  An example with more than CHARACTERS_PER_BATCH is a batch of its own.
+  """
   check_not_forked()
-  batches, room = [], 0
+  batches, free_characters = [], 0
   for example in examples:
-    characters = _num_characters(example)
+    num_characters = _num_characters(example)
     is_full = not batches or len(batches[-1]) == EXAMPLES_PER_BATCH
-    if is_full or characters > room:
+    if is_full or num_characters > free_characters:
       batches.append([])
-      room = CHARACTERS_PER_BATCH
+      free_characters = CHARACTERS_PER_BATCH
     batches[-1].append(example)
-    room -= characters
+    free_characters -= num_characters
   return batches
 
 
 def window_batches(examples, make_windows):
   """Converts examples to windows, batch by batch and in bounded memory.
 
-  Threads convert batches ahead of the consumer. (tf.data takes half a second to
-  set up.) Tracing a make_windows that is no tf.function takes a second.
+  Threads convert batches ahead of the consumer; tf.data would need half a
+  second to set up. A make_windows that is not a tf.function is traced, which
+  takes a second.
 
   Args:
     examples: sequence of `SquadExample`.
     make_windows: `SpanPreprocessor.windows`, or a tf.function of it.
 
-  Yields (list of examples, dict of arrays) of each batch of `example_batches`;
-  `example_index` counts within the batch.
+  Yields:
+    (list of examples, dict of arrays) for each batch of `example_batches`.
+    `example_index` counts within the batch.
   """
   if not isinstance(make_windows, tf.types.experimental.PolymorphicFunction):
     make_windows = tf.function(make_windows, input_signature=[TEXT_SPECS])
@@ -151,25 +76,26 @@ def window_batches(examples, make_windows):
     # np.asarray does not copy, .numpy() does; the arrays are read-only.
     return {name: np.asarray(values) for name, values in windows.items()}
 
-  # Several batches at a time, unless a single one takes as much memory.
+  # One batch at a time if an example is longer than a batch should be.
   longest = max(map(_num_characters, examples), default=0)
-  is_bounded = longest <= CHARACTERS_PER_BATCH
-  num_threads = min(os.cpu_count() or 1, _MAX_THREADS) if is_bounded else 1
+  num_threads = 1
+  if longest <= CHARACTERS_PER_BATCH:
+    num_threads = min(os.cpu_count() or 1, _MAX_THREADS)
   with futures.ThreadPoolExecutor(num_threads) as pool:
     ahead = collections.deque()
     for batch in example_batches(examples):
       ahead.append((batch, pool.submit(convert, batch)))
       if len(ahead) > num_threads:
-        done, windows = ahead.popleft()
-        yield done, windows.result()
-    for done, windows in ahead:
-      yield done, windows.result()
+        converted, windows = ahead.popleft()
+        yield converted, windows.result()
+    for converted, windows in ahead:
+      yield converted, windows.result()
 
 
 def labelled_batches(examples, preprocessor, annotator_labels="soft"):
-  """Yields examples, windows, labels and can_train of each batch.
+  """Yields (examples, windows, labels, can_train) for each batch.
 
-  See `window_batches` and `SpanPreprocessor.label`.
+  See `window_batches` for the first two, `SpanPreprocessor.label` for the rest.
   """
   for batch, windows in window_batches(examples, preprocessor.windows):
     contexts = example_arrays(batch)["context"]
@@ -179,9 +105,9 @@ def labelled_batches(examples, preprocessor, annotator_labels="soft"):
 
 
 def window_rows(examples, preprocessor, is_labelled, annotator_labels="soft"):
-  """Converts examples to one row a window.
+  """Yields one row, a dict of JSON values, for each window of examples.
 
-  Example: of a window "[CLS] who ? [SEP] ada [SEP]", in training, a row reads
+  Example: the row of a labelled window "[CLS] who ? [SEP] ada [SEP]" is
 
       {"qas_id": "q1", "doc_span_index": 0,
        "input_ids": [101, 2040, 1029, 102, 15262, 102],
@@ -190,17 +116,18 @@ def window_rows(examples, preprocessor, is_labelled, annotator_labels="soft"):
        "token_char_spans": [null, null, null, null, [0, 3], null],
        "max_context": [0, 0, 0, 0, 1, 0]}
 
-  Without labels the positions are None. B/I/O labels replace them by
-  tag_labels, the shares of B, I and O of each token of the passage, None for
-  other tokens and for examples without labels. token_char_spans are half-open
-  offsets into the context in characters, None outside the passage.
+  Without labels the positions are None. With B/I/O labels the row has
+  tag_labels instead of them: the shares of B, I and O for each token of the
+  passage, and None for other tokens and for examples without labels.
+  token_char_spans are half-open offsets into the context in characters, and
+  None outside the passage.
   """
   if is_labelled:
     batches = labelled_batches(examples, preprocessor, annotator_labels)
   else:
     batches = window_batches(examples, preprocessor.windows)
-  for batch, windows, *labelling in batches:
-    labels = labelling[0] if is_labelled else {}
+  for batch, windows, *labels_and_can_train in batches:
+    labels = labels_and_can_train[0] if is_labelled else {}
     for i, example_index in enumerate(windows["example_index"]):
       length = int(windows["padding_mask"][i].sum())
       tokens = {

@@ -1,4 +1,4 @@
-"""BioExtractor: a tag for every token, for answers of several spans."""
+"""The extractor that tags every token, for answers of several spans."""
 
 from typing import ClassVar
 
@@ -17,15 +17,15 @@ from bert_span.modeling.tags import NUM_TAGS
 class BioExtractor(Extractor):
   """Answers questions with any number of spans; see `Extractor`.
 
-  Every token is tagged B, I or O, and every run "B I I .." is a span. It learns
-  from the answers of all annotators, see `BioPreprocessor`:
+  It tags every token B, I or O; every run "B I I .." is a span. It learns from
+  the answers of all annotators, see `BioPreprocessor`:
 
   ```python
   extractor = BioExtractor.from_preset("all-minilm-l6-v2", max_seq_length=128)
   extractor.compile(optimizer=BertAdamW(3e-5))
   extractor.fit(
     x={"question": ["Who came?"], "context": ["John Smith and Ada came."]},
-    # Two annotators: both spans, and the second one alone.
+    # The first annotator marked two spans, the second one span.
     y={
       "answer_text": [[["John Smith", "Ada"], ["Ada"]]],
       "answer_start": [[[0, 15], [15]]],
@@ -45,7 +45,7 @@ class BioExtractor(Extractor):
 
   @staticmethod
   def make_head(use_bias=True, has_transform=False):
-    return BioHead()  # It always has a bias, and no transform.
+    return BioHead()  # It has a bias and no transform, whatever is asked for.
 
   @staticmethod
   def make_loss(options=None):

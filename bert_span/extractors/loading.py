@@ -1,12 +1,12 @@
-"""Models of programs: what was given, over what a model has saved."""
+"""Models of programs: given options replace those that a model has saved."""
 
 import dataclasses
 import os
 
-from bert_span.extractors.extractor import (
-  Extractor,
-  extractor_class,
+from bert_span.extractors.extractor import Extractor
+from bert_span.extractors.preset_loader import (
   extractor_classes,
+  find_extractor_class,
 )
 from bert_span.options.fields import option_fields, options_from_json
 from bert_span.presets.span_config import TASK_FILE, read_span_config
@@ -17,89 +17,92 @@ def load_extractor(options, **arguments) -> Extractor:
   """Loads the model of a program's options.
 
   Args:
-    options: `ModelOptions`, of which those that were given replace what the
-      model has saved.
-    **arguments: more arguments of `from_preset`.
+    options: `ModelOptions`. Those that are given replace the saved ones.
+    **arguments: more arguments of `Extractor.from_preset`.
 
   Raises:
-    ValueError: as `from_preset`; or an option is for another head.
+    ValueError: see `Extractor.from_preset`; or an option is for another head.
   """
   config = read_span_config(options.model) or {}
-  kind = head_class(options, config.get("head"))
+  options_type = _decoder_options_type(options, config)
   return Extractor.from_preset(
     options.model,
     verify=options.verify,
     **options.given(WindowOptions),
-    **options.given(kind.decoder_class.options_type),
+    **options.given(options_type),
     **arguments,
   )
 
 
-def head_class(options, saved=None) -> type[Extractor]:
-  """Returns the `Extractor` class of `AnswerOptions`.
+def extractor_class_of(options, saved_head=None) -> type[Extractor]:
+  """Returns the extractor class for `AnswerOptions`.
 
   Args:
     options: `AnswerOptions`.
-    saved: name of the head of the model; None for a new one.
+    saved_head: name of the model's head; None for a new one.
 
   Raises:
-    ValueError: options of another head are given.
+    ValueError: an option of another head is given.
   """
-  name = saved or options.head
+  name = saved_head or options.head
   if options.is_given("head") and options.head != name:
     raise ValueError(
       f"head={options.head}: the model has a {name} head. Leave it out."
     )
-  kind = extractor_class(name)
-  for option, others in options_of_other_heads(options, kind).items():
+  extractor_class = find_extractor_class(name)
+  unfit = options_of_other_heads(options, extractor_class)
+  for option, head_name in unfit.items():
     raise ValueError(
-      f"`{option}` is for a {others} head, and the model has a {name} head. "
+      f"`{option}` is for a {head_name} head, and the model has a {name} head. "
       "Leave it out."
     )
-  return kind
+  return extractor_class
 
 
-def options_of_other_heads(options, kind):
-  """Returns a dict of given options, not of this head, to those that have it.
+def options_of_other_heads(options, extractor_class):
+  """Returns the given `AnswerOptions` that the class does not have.
 
-  `options` are `AnswerOptions`, `kind` is an `Extractor` class.
+  It is a dict of their names to the name of a head that has them.
   """
-  allowed = {f.name for f in option_fields(kind.decoder_class.options_type)}
+  options_type = extractor_class.decoder_class.options_type
+  allowed = {field.name for field in option_fields(options_type)}
   return {
-    name: head
-    for head, other in extractor_classes().items()
-    for name in options.given(other.decoder_class.options_type)
-    if name not in allowed
+    option: head_name
+    for head_name, other_class in extractor_classes().items()
+    for option in options.given(other_class.decoder_class.options_type)
+    if option not in allowed
   }
 
 
 def merged_options(options, config, path):
-  """Returns windows and decoding of a model, with what was given.
+  """Returns the saved window and decoding options, with the given values.
 
   Args:
     options: `AnswerOptions`.
-    config: the dict of `read_span_config`; {} for none.
-    path: of that file, for messages.
+    config: the dict of `read_span_config`; {} without a saved model.
+    path: path of its file, for messages.
 
   Returns:
-    (`WindowOptions`, options of the decoder).
+    List of the `WindowOptions` and the options of the decoder.
 
   Raises:
-    ValueError: a saved or given option cannot be used.
+    ValueError: a saved or given option has a wrong value.
   """
-  kind = head_class(options, config.get("head"))
-  decoder = kind.decoder_class.options_type
+  types = {
+    "window": WindowOptions,
+    "decoder": _decoder_options_type(options, config),
+  }
   return [
     dataclasses.replace(
-      options_from_json(part, config.get(key, {}), f"{path}, {key}"),
-      **options.given(part),
+      options_from_json(options_type, config.get(key, {}), f"{path}, {key}"),
+      **options.given(options_type),
     )
-    for part, key in ((WindowOptions, "window"), (decoder, "decoder"))
+    for key, options_type in types.items()
   ]
 
 
 def check_n_best(options, decoder_options):
-  """Checks that no more answers are asked for than the decoder keeps."""
+  """Raises ValueError if n_best is above what the decoder keeps."""
   kept = getattr(decoder_options, "n_best_size", options.n_best)
   if options.is_given("n_best") and options.n_best > kept:
     raise ValueError(
@@ -107,9 +110,10 @@ def check_n_best(options, decoder_options):
     )
 
 
-def check_no_span(options, kind):
-  """Checks that only a head that run_squad has answers as run_squad does."""
-  if options.no_span == "original" and kind.columns.entries == "spans":
+def check_no_span(options, extractor_class):
+  """Raises ValueError if run_squad's no_span is given for another head."""
+  answers_spans = extractor_class.columns.entries == "spans"
+  if options.no_span == "original" and answers_spans:
     raise ValueError(
       f"no_span={options.no_span} is for head=span. Leave it out."
     )
@@ -124,8 +128,15 @@ def saved_config(model):
   config = model and read_span_config(model)
   if config:
     path = os.path.join(model, TASK_FILE)
-    options_type = extractor_class(config["head"]).decoder_class.options_type
+    extractor_class = find_extractor_class(config["head"])
     options_from_json(
-      options_type, config["decoder"], f"{path}, decoder_options"
+      extractor_class.decoder_class.options_type,
+      config["decoder"],
+      f"{path}, decoder_options",
     )
   return config or {}
+
+
+def _decoder_options_type(options, config):
+  extractor_class = extractor_class_of(options, config.get("head"))
+  return extractor_class.decoder_class.options_type

@@ -1,4 +1,4 @@
-"""What programs that answer with a model share; TensorFlow is not needed."""
+"""Options of programs that answer with a model; they need no TensorFlow."""
 
 import dataclasses
 
@@ -7,7 +7,7 @@ from bert_span.options.fields import REQUIRED, CheckedOptions, changed, option
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.text.options import WindowOptions
 
-# What names a trained model; programs that take more add it.
+# The names of a trained model; programs that take other models, too, add them.
 MODELS = (
   "Model directory that run_squad or save_to_preset wrote; minilm_squad, the "
   "model that comes with the package; a Hugging Face directory with a "
@@ -18,7 +18,7 @@ MODELS = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HeadOptions(CheckedOptions):
-  """Which head a model has."""
+  """The head of a model."""
 
   head: str = option(
     "span",
@@ -32,17 +32,17 @@ class HeadOptions(CheckedOptions):
 class AnswerOptions(
   WindowOptions, DecoderOptions, BioDecoderOptions, HeadOptions
 ):
-  """Windows, answers and head; those of a model, unless they are given."""
+  """Options of windows, decoding and head; by default those of the model."""
 
   def __post_init__(self):
-    # The relations of windows concern what the model has saved, too: they are
-    # checked when both are known.
+    # Not the checks of `WindowOptions`: they need the saved options, too, and
+    # come later.
     super(WindowOptions, self).__post_init__()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ModelOptions(AnswerOptions):
-  """A trained model, and in what its answers differ from what it has saved."""
+  """A trained model, and options that replace its saved ones."""
 
   model: str = option(
     REQUIRED,
@@ -54,7 +54,7 @@ class ModelOptions(AnswerOptions):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrecisionOptions(CheckedOptions):
-  """In which precision a model answers."""
+  """The precision in which a model answers."""
 
   dtype: str = option(
     "float32",
@@ -68,7 +68,7 @@ class PrecisionOptions(CheckedOptions):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LengthOptions(CheckedOptions):
-  """How long the windows are that a model reads."""
+  """The length of the windows that a model reads."""
 
   fixed_length: bool = option(
     False,
@@ -78,7 +78,7 @@ class LengthOptions(CheckedOptions):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BatchOptions(CheckedOptions):
-  """How many windows a model reads."""
+  """The number of windows that a model reads at once."""
 
   predict_batch_size: int = option(
     8,

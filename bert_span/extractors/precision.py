@@ -1,26 +1,35 @@
-"""In which precision an encoder is fast on this machine."""
+"""The precision of the encoder of a model that answers."""
 
 import time
 
+import keras
 import tensorflow as tf
 
+from bert_span.modeling.encoder import (
+  build_encoder,
+  encoder_config,
+  merged_weights,
+)
+from bert_span.modeling.keras_internals import sublayers
+
 ENCODER_DTYPES = "float32", "bfloat16", "float16"
-# The first generation of NVIDIA's GPUs with instructions for bfloat16.
+# Compute capability of the first NVIDIA GPUs with instructions for bfloat16.
 _AMPERE = 8, 0
-# Of a processor they say too little: with AVX512_BF16 a product of this shape
-# takes an AMD EPYC half of float32's time, and an Intel Xeon without AMX twice.
+# A CPU's list of instructions does not tell its speed: with AVX512_BF16 a
+# product of this shape takes half of float32's time on an AMD EPYC, and twice
+# that time on an Intel Xeon without AMX.
 _PRODUCT = 512, 384, 1536  # rows, inputs, outputs
 _CLEARLY_LESS = 0.8
 
 
 def resolve_dtype(dtype):
-  """The dtype of an encoder.
+  """Returns the name of an encoder's dtype.
 
   Args:
     dtype: one of ENCODER_DTYPES, which is returned; or "auto": bfloat16 on a
-      TPU, on a GPU that has instructions for it, and on a processor where a
-      product takes less than 0.8 of float32's time, which is measured;
-      otherwise float32.
+      TPU, on a GPU that has instructions for it, and on a CPU that is measured
+      to multiply matrices in less than 0.8 of float32's time; otherwise
+      float32.
 
   Raises:
     ValueError: dtype is another name.
@@ -33,6 +42,25 @@ def resolve_dtype(dtype):
       f"{dtype!r}."
     )
   return dtype
+
+
+def with_encoder_dtype(extractor, dtype):
+  """Returns a copy whose encoder computes in "bfloat16" or "float16".
+
+  Its softmax, which sums over hundreds of positions, and its head compute in
+  float32.
+  """
+  backbone = build_encoder(encoder_config(extractor.backbone), dtype)
+  for softmax in sublayers(backbone, keras.layers.Softmax):
+    softmax.dtype_policy = keras.DTypePolicy("float32")
+  backbone.set_weights([v for _, v in merged_weights(extractor.backbone)])
+  head = type(extractor.head).from_config(extractor.head.get_config())
+  copy = type(extractor)(
+    backbone, extractor.preprocessor, extractor.decoder_options, head
+  )
+  copy.head.set_weights(extractor.head.get_weights())
+  copy.head_is_trained = extractor.head_is_trained
+  return copy
 
 
 def _is_bfloat16_fast():

@@ -1,25 +1,29 @@
-"""What fit, evaluate and predict read: batches of questions, checked."""
+"""Batches of questions for fit, evaluate and predict, and their checks."""
 
 import keras
 import tensorflow as tf
 
-from bert_span.data.preprocessor import cut_line, kind_of
+from bert_span.data.call_arguments import type_description
+from bert_span.data.preprocessor import cut_question_line
 from bert_span.options.messages import shortened
 from bert_span.storage.log import log_line
 
 _BATCHES = "batches of (x, y) or (x, y, sample_weight)"
-# The key in x of what names the questions of a batch, for messages.
-_PLACE = "place"
+# The key in x of the name of a batch's questions in messages.
+_LOCATION = "location"
 
 
 def checked_questions(
   preprocessor, x, y=None, sample_weight=None, has_labels=True
 ):
-  """Returns `SpanPreprocessor.tensors`; ValueError for what no model takes."""
+  """Returns `SpanPreprocessor.tensors` of the arguments of `Extractor.fit`.
+
+  Raises ValueError if y is missing and has_labels, or if there is no question.
+  """
   if not isinstance(x, dict) or not {"question", "context"} <= x.keys():
     raise ValueError(
       "x must be a dict of question and context, or a tf.data.Dataset of "
-      f"{_BATCHES}. Received: {kind_of(x)}. For prepared windows, set "
+      f"{_BATCHES}. Received: {type_description(x)}. For prepared windows, set "
       "preprocessor to None."
     )
   if has_labels and y is None:
@@ -31,6 +35,41 @@ def checked_questions(
   if x["question"].shape[:1] == [0]:
     raise ValueError("x has no questions. Give at least one.")
   return x, y, sample_weight
+
+
+def fit_datasets(
+  preprocessor,
+  x,
+  y,
+  sample_weight,
+  batch_size,
+  validation_data,
+  validation_split,
+  shuffle,
+  validation_batch_size,
+):
+  """Returns the `question_batches` of `Extractor.fit`, and of validation_data.
+
+  The second one is None without validation_data.
+  """
+  if validation_split:
+    raise ValueError(
+      "validation_split would put questions about one passage on both sides. "
+      "Divide the data by passage, and give validation_data."
+    )
+  batches = question_batches(
+    preprocessor, x, y, sample_weight, batch_size, shuffle
+  )
+  if validation_data is None:
+    return batches, None
+  if not isinstance(validation_data, tf.data.Dataset):
+    validation_batch_size = validation_batch_size or batch_size
+  return batches, question_batches(
+    preprocessor,
+    *keras.utils.unpack_x_y_sample_weight(validation_data),
+    batch_size=validation_batch_size,
+    argument="validation_data: ",
+  )
 
 
 def question_batches(
@@ -45,8 +84,9 @@ def question_batches(
 ):
   """Returns a tf.data.Dataset of batches of questions for a `BatchReader`.
 
-  Values are checked here, also those of a dataset that says that it is finite;
-  those of another one when its batches are read. `argument` begins messages.
+  Values are checked here, except for those of a dataset that does not know
+  whether it ends. They are checked when its batches are read. Messages begin
+  with `argument`.
   """
   try:
     if isinstance(x, tf.data.Dataset):
@@ -67,21 +107,22 @@ def question_batches(
   except ValueError as error:
     raise ValueError(f"{argument}{error}") from None
 
-  def add_place(number, data):
+  def add_location(number, data):
     x, *labels = keras.utils.unpack_x_y_sample_weight(data)
-    of_batch = f"{argument}question {{}} of batch "
-    place = tf.strings.join([of_batch, tf.strings.as_string(number)])
-    return {**x, _PLACE: place}, *labels
+    prefix = f"{argument}question {{}} of batch "
+    location = tf.strings.join([prefix, tf.strings.as_string(number)])
+    return {**x, _LOCATION: location}, *labels
 
-  return dataset.enumerate().map(add_place)
+  return dataset.enumerate().map(add_location)
 
 
-def is_of_question_batches(x):
-  """Returns whether x is of a batch of `question_batches`."""
-  return isinstance(x, dict) and _PLACE in x
+def is_question_batch(x):
+  """Returns whether x is from a batch of `question_batches`."""
+  return isinstance(x, dict) and _LOCATION in x
 
 
 def _checked_dataset(preprocessor, dataset, has_labels):
+  """Returns the dataset, without labels unless `has_labels`."""
   spec = dataset.element_spec
   if isinstance(spec, tuple) and not 1 <= len(spec) <= 3:
     raise ValueError(
@@ -97,64 +138,66 @@ def _checked_dataset(preprocessor, dataset, has_labels):
   checked_questions(preprocessor, *specs)
   if dataset.cardinality() >= 0:
     for number, data in enumerate(dataset):
-      place = f"question {{}} of batch {number}"
+      location = f"question {{}} of batch {number}"
       data = keras.utils.unpack_x_y_sample_weight(data)
-      preprocessor.tensors(*data, place=place)
+      preprocessor.tensors(*data, location=location)
   return dataset
 
 
 class BatchReader:
-  """Makes windows of `question_batches` while Keras reads them.
+  """Converts `question_batches` to windows while Keras reads them.
 
-  As a context manager it raises what is wrong in them: an error in a dataset
-  would reach Keras as one of TensorFlow, with the traces of both. At the end it
-  logs the questions that were cut.
+  It is a context manager, which raises the ValueError of a wrong batch. Keras
+  would raise it as an error of TensorFlow, with the traces of both. At the end
+  it logs the questions that max_query_length cuts.
   """
 
   def __init__(self, preprocessor):
     self._preprocessor = preprocessor
-    self.are_due = True  # Of no epochs there are none.
+    self.expects_batches = True  # False for a `fit` of no epochs.
     self._num_batches = 0
-    self._cut = {}  # questions, each once
-    self._errors = {}  # by the place; several batches are read at once
+    self._cut_questions = {}  # an ordered set: bytes -> None
+    # By location, because several batches are read at once.
+    self._errors = {}
 
   @tf.autograph.experimental.do_not_convert
-  def windows(self, x, y=None, sample_weight=None):
-    """Returns the preprocessor's windows of a batch, and their labels."""
+  def preprocess(self, x, y=None, sample_weight=None):
+    """Returns what the preprocessor returns for a batch."""
     x = dict(x)
-    place = x.pop(_PLACE)
+    location = x.pop(_LOCATION)
     data = self._preprocessor.tensors(x, y, sample_weight)
-    data = tuple(part for part in data if part is not None)
+    data = tuple(argument for argument in data if argument is not None)
 
-    def examine(place, is_cut, *values):
+    def examine(location, is_cut, *values):
       x, *labels = tf.nest.pack_sequence_as(data, values)
-      place = place.numpy().decode()
+      location = location.numpy().decode()
       try:
-        self._preprocessor.check_rows(x, *labels, place=place)
+        self._preprocessor.check_rows(x, *labels, location=location)
       except ValueError as error:
-        self._errors[len(place), place] = error
+        self._errors[len(location), location] = error
         raise
       self._num_batches += 1
-      cut = x["question"].numpy()[is_cut.numpy()]
-      self._cut.update(dict.fromkeys(cut))
+      cut_questions = x["question"].numpy()[is_cut.numpy()]
+      self._cut_questions.update(dict.fromkeys(cut_questions))
       return True
 
     is_cut = self._preprocessor.is_cut(data[0]["question"])
-    flat = place, is_cut, *tf.nest.flatten(data)
+    flat = location, is_cut, *tf.nest.flatten(data)
     with tf.control_dependencies([tf.py_function(examine, flat, tf.bool)]):
       return self._preprocessor(*data)
 
   def __enter__(self):
     return self
 
-  def __exit__(self, kind, error, trace):
+  def __exit__(self, error_type, error, trace):
     if self._errors and isinstance(error, tf.errors.OpError):
       raise self._errors[min(self._errors)] from None
-    # Keras' predict has an UnboundLocalError.
-    is_empty = self.are_due and not self._num_batches
-    if is_empty and kind in (None, UnboundLocalError):
+    # Without a batch, Keras' predict raises an UnboundLocalError.
+    is_empty = self.expects_batches and not self._num_batches
+    if is_empty and error_type in (None, UnboundLocalError):
       raise ValueError("The dataset has no questions.") from None
-    if self._cut and error is None:
-      first = shortened(next(iter(self._cut)).decode("utf-8", "replace"))
+    if self._cut_questions and error is None:
+      first = next(iter(self._cut_questions)).decode("utf-8", "replace")
+      num_more = len(self._cut_questions) - 1
       options = self._preprocessor.options
-      log_line(cut_line(options, first, len(self._cut) - 1))
+      log_line(cut_question_line(options, shortened(first), num_more))

@@ -1,4 +1,4 @@
-"""SpanExtractor: one start and one end, as the original."""
+"""The extractor of one span: a start and an end, as the original."""
 
 from typing import ClassVar, NamedTuple
 
@@ -20,7 +20,7 @@ class PassageAnswer(NamedTuple):
 
   passage: int  # number of the passage
   answer: Answer  # with offsets into the passage
-  margin: float  # score minus that of "no answer" in the passage, in logits
+  margin: float  # score minus the score of "no answer", in logits
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -61,19 +61,20 @@ class SpanExtractor(Extractor):
   def answer_over(self, question, contexts, top_k=None, index=None):
     """Answers a question from several passages.
 
-    Each passage has its own softmax. So answers are compared by how far their
-    score is above that of "no answer" in the same passage, see
-    benchmarks/RESULTS.md, "Passages to read".
+    Each passage has its own softmax, so that scores of two passages cannot be
+    compared. Answers are sorted by their score minus the score of "no answer"
+    in the same passage; see benchmarks/RESULTS.md, "Passages to read".
 
     Args:
       question: str.
-      contexts: list of str; a str is one passage.
-      top_k: read only so many passages, those that BM25 finds (extra
-        "search"); None reads all.
-      index: `PassageIndex` of the contexts, for several questions.
+      contexts: list of str, or a str for one passage.
+      top_k: number of passages to read, which BM25 chooses (extra "search");
+        None reads all.
+      index: None, or the `PassageIndex` of the contexts, which several
+        questions can share.
 
     Returns:
-      List of `PassageAnswer`, best first, of the passages that have one.
+      List of `PassageAnswer`, best first, for the passages with an answer.
     """
     if isinstance(contexts, str):
       contexts = [contexts]

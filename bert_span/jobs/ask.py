@@ -11,7 +11,7 @@ from typing import NamedTuple
 import tensorflow as tf
 import tqdm
 
-from bert_span.data.preprocessor import cut_line
+from bert_span.data.preprocessor import cut_question_line
 from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.loading import (
   check_n_best,
@@ -187,7 +187,9 @@ class _WindowsBar:
 
 def _name_cut_question(extractor, question):
   if extractor.preprocessor.is_cut([question])[0]:
-    log_line(cut_line(extractor.window_options, repr(one_line(question))))
+    log_line(
+      cut_question_line(extractor.window_options, repr(one_line(question)))
+    )
 
 
 def _show_answer(extractor, prediction, question, context, layout):

@@ -7,7 +7,8 @@ import sys
 import typing
 
 from bert_span.answers.decoding.options import FITTED
-from bert_span.extractors.extractor import Extractor, extractor_class
+from bert_span.extractors.extractor import Extractor
+from bert_span.extractors.preset_loader import find_extractor_class
 from bert_span.options.fields import options_from_json
 from bert_span.presets import span_config
 from bert_span.reporting.score_table import format_calibration
@@ -91,10 +92,10 @@ def _decoder_options(options):
       f"model={model} has no {span_config.TASK_FILE} of bert_span. Save it by "
       "SpanExtractor.save_to_preset."
     )
-  kind = extractor_class(saved["head"])
+  extractor_class = find_extractor_class(saved["head"])
   path = os.path.join(model, span_config.TASK_FILE)
   decoder = options_from_json(
-    kind.decoder_class.options_type,
+    extractor_class.decoder_class.options_type,
     saved["decoder"],
     f"{path}, decoder_options",
   )
@@ -102,7 +103,10 @@ def _decoder_options(options):
     decoder = dataclasses.replace(decoder, version_2_with_negative=version_2)
   try:
     check_calibration(
-      kind, decoder, options.target_precision, options.target_answered
+      extractor_class,
+      decoder,
+      options.target_precision,
+      options.target_answered,
     )
   except ValueError as error:
     raise ValueError(f"model={model}: {error}") from error

@@ -14,7 +14,7 @@ from bert_span.answers.window_logits import (
 from bert_span.data.window_batches import window_batches
 from bert_span.extractors.loading import (
   check_no_span,
-  head_class,
+  extractor_class_of,
   merged_options,
   saved_config,
 )
@@ -43,7 +43,7 @@ def decode(options: "DecodeOptions"):
       find_embedded_model(options.model), VOCABULARY_FILE
     )
     lower_case = config["do_lower_case"]
-  extractor_class = head_class(options, config.get("head"))
+  extractor_class = extractor_class_of(options, config.get("head"))
   check_no_span(options, extractor_class)
   window_options, decoder_options = merged_options(
     options, config, options.model

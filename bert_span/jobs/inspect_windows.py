@@ -4,7 +4,7 @@ import json
 import typing
 
 from bert_span.data.window_batches import window_rows
-from bert_span.extractors.loading import head_class
+from bert_span.extractors.loading import extractor_class_of
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
@@ -20,7 +20,7 @@ def inspect_windows(options: "InspectWindowsOptions"):
   """Writes the windows of a SQuAD file, labelled in training, as JSON lines."""
   squad_file = read_squad(options.input_file)
   version_2 = options.version_2_with_negative
-  preprocessor = head_class(options).preprocessor_class(
+  preprocessor = extractor_class_of(options).preprocessor_class(
     load_vocabulary(options.vocab_file),
     options.do_lower_case,
     WindowOptions.of(options),

@@ -18,13 +18,17 @@ from bert_span.answers.options import (
   SPANS_FILE,
 )
 from bert_span.answers.window_logits import LogitsWriter
-from bert_span.data.preprocessor import cut_line
+from bert_span.data.preprocessor import cut_question_line
 from bert_span.extractors.extractor import Extractor
-from bert_span.extractors.extractor import extractor_class as class_of_head
 from bert_span.extractors.loading import (
   check_no_span,
   options_of_other_heads,
   saved_config,
+)
+from bert_span.extractors.preset_loader import (
+  find_extractor_class,
+  make_extractor,
+  trained_head_weights,
 )
 from bert_span.jobs.dry_run import fine_tuning_lines
 from bert_span.modeling.heads import weights_by_name
@@ -130,35 +134,36 @@ def _run_of(options, extractor_class):
   if not options.do_train:
     saved = trained or saved_config(options.preset)
   name = None if options.is_given("head") else saved.get("head")
-  kind = extractor_class or class_of_head(name or options.head)
-  check_no_span(options, kind)
+  if extractor_class is None:
+    extractor_class = find_extractor_class(name or options.head)
+  check_no_span(options, extractor_class)
   unused = {
     name: f"without head={head}"
-    for name, head in options_of_other_heads(options, kind).items()
+    for name, head in options_of_other_heads(options, extractor_class).items()
   }
   if not options.version_2_with_negative:
     unused["null_score_diff_threshold"] = "without version_2_with_negative"
   options.log_unused(**unused)
-  metrics = selection_metrics(kind.columns)
+  metrics = selection_metrics(extractor_class.columns)
   if options.eval_steps and options.best_metric not in metrics:
     raise ValueError(
       f"best_metric={options.best_metric} is not a metric of a "
-      f"{kind.head_name} head: choose one of {', '.join(metrics)}."
+      f"{extractor_class.head_name} head: choose one of {', '.join(metrics)}."
     )
   return _Run(
     options,
-    kind,
-    _decoder_options(options, kind, saved),
-    _decoder_options(options, kind, trained),
+    extractor_class,
+    _decoder_options(options, extractor_class, saved),
+    _decoder_options(options, extractor_class, trained),
   )
 
 
-def _decoder_options(options, kind, saved):
+def _decoder_options(options, extractor_class, saved):
   """The options of a decoder, with what was fitted to a saved model.
 
   All others follow the run's options alone, as in run_squad.
   """
-  options_type = kind.decoder_class.options_type
+  options_type = extractor_class.decoder_class.options_type
   decoder, fitted = saved.get("decoder", {}), {}
   if decoder.get("temperature") is not None:
     given = options.given(options_type)
@@ -275,7 +280,7 @@ def _predict(run, squad_file):
   cut = [e.place for e, cut in zip(examples, is_cut, strict=True) if cut]
   if cut:
     name, num_more = f"of {cut[0]}", len(cut) - 1
-    log_line(cut_line(extractor.window_options, name, num_more))
+    log_line(cut_question_line(extractor.window_options, name, num_more))
   observer = None
   if "tag_logits" in extractor.logits:
     observer = AgreementReport(options.disagreement_questions)
@@ -340,21 +345,22 @@ def _scores_of_spans(options, squad_file):
 
 def _extractor_of(run, loaded, needs_head=False):
   """The extractor of a `LoadedPreset`, with a new head unless it has one."""
-  options, kind = run.options, run.extractor_class
-  has_head = kind.head_tensors(loaded) is not None
-  with_head = f", with its {kind.head_name} head" if has_head else ""
+  options, head_name = run.options, run.extractor_class.head_name
+  has_head = trained_head_weights(run.extractor_class, loaded) is not None
+  with_head = f", with its {head_name} head" if has_head else ""
   log_line(f"Starting from {loaded.description}{with_head}.")
   if needs_head and not has_head:
     raise ValueError(
-      f"The model has no {kind.head_name} head, so its answers would be "
+      f"The model has no {head_name} head, so its answers would be "
       "random. Fine-tune it with do_train first, or give a fine-tuned model."
     )
-  return kind.from_loaded(
+  return make_extractor(
+    run.extractor_class,
     loaded,
-    loaded.vocabulary(options.vocab_file),
-    EncoderSource.of(options).lower_case(loaded),
-    WindowOptions.of(options),
-    run.decoder_options,
+    vocabulary=loaded.vocabulary(options.vocab_file),
+    lower_case=EncoderSource.of(options).lower_case(loaded),
+    window_options=WindowOptions.of(options),
+    decoder_options=run.decoder_options,
     fixed_length=options.length_bucket is None,
     head_bias=options.span_head_bias,
   )
@@ -362,17 +368,17 @@ def _extractor_of(run, loaded, needs_head=False):
 
 def _trained_extractor(run):
   """The model of the output directory, else a fine-tuned source."""
-  options, kind = run.options, run.extractor_class
+  options, head_name = run.options, run.extractor_class.head_name
   directory = options.path(MODEL_DIRECTORY)
   if tf.io.gfile.isdir(directory):
     saved = (read_span_config(directory) or {}).get("head")
-    if saved not in (None, kind.head_name):
+    if saved not in (None, head_name):
       raise ValueError(
         f"{directory} has a {saved} head: give head={saved}, or another "
         "output_dir."
       )
     log_line(f"Predicting with {directory}{selection_words(directory)}")
-    return kind.from_preset(
+    return run.extractor_class.from_preset(
       directory,
       WindowOptions.of(options),
       run.decoder_options,

@@ -1,11 +1,5 @@
-"""The losses of the two heads: of start and end positions, of B/I/O tags.
+"""The losses of the two heads: start and end positions, and B/I/O tags."""
 
-And what of Keras' own losses and metrics fits them: Keras would take logits for
-probabilities, or numbers of positions for values, and say nothing.
-"""
-
-import functools
-import inspect
 import math
 
 import keras
@@ -26,14 +20,15 @@ class SpanLoss(keras.losses.Loss):
 
   Keras applies it to both outputs of a SpanExtractor and adds the results. As
   in run_squad, log_softmax runs over all positions, question and padding
-  included, and a position outside adds 0.
+  included, and a position outside the window adds 0.
 
-  Example, one window of two positions, both logits 0, answer at position 1:
+  Example: one window of two positions, both logits 0, the answer at position 1:
 
       SpanLoss()([1], np.zeros((1, 2)))  # ln 2 / 2 = 0.3466 for each end
 
   Args:
-    ends: "mean" of both, as the original, or "sum", with twice the gradient.
+    ends: "mean" of both ends, as in the original, or "sum", which doubles the
+      gradient.
     reduction, name: see keras.losses.Loss.
 
   Call arguments:
@@ -78,7 +73,7 @@ class BioLoss(keras.losses.Loss):
   because annotators may disagree. Other tokens have zeros, which add nothing.
 
   Example: two of three annotators begin their answer at a token, the third
-  leaves the token out, and the model says p = (1/2, 1/4, 1/4):
+  leaves the token out, and the model predicts p = (1/2, 1/4, 1/4):
 
       labels = np.array([[[2 / 3, 0, 1 / 3]]])  # [1 window, 1 token, 3]
       logits = np.log([[[0.5, 0.25, 0.25]]])
@@ -87,7 +82,7 @@ class BioLoss(keras.losses.Loss):
   Args:
     tokens: "sum" over a window's passage tokens, as in the formula, or "mean",
       the same divided by N. Class weights do not change N.
-    class_weights: w of B, I and O; None for 1 each.
+    class_weights: the weights w of B, I and O; None is 1 for each.
     reduction, name: see keras.losses.Loss.
 
   Call arguments:
@@ -112,7 +107,7 @@ class BioLoss(keras.losses.Loss):
     is_positive = all(0 < weight < math.inf for weight in weights)
     if len(weights) != len(TAGS) or not is_positive:
       raise ValueError(
-        "class_weights must be three positive numbers, of B, I and O. "
+        "class_weights must be three positive numbers, for B, I and O. "
         f"Received: {class_weights!r}"
       )
     self.tokens = tokens
@@ -134,105 +129,3 @@ class BioLoss(keras.losses.Loss):
       "tokens": self.tokens,
       "class_weights": list(self.class_weights),
     }
-
-
-# Keras' losses of probabilities that have no argument from_logits.
-_OF_PROBABILITIES = (
-  *("categorical_generalized_cross_entropy", "dice", "kl_divergence"),
-  *("poisson", "tversky"),
-)
-
-
-def check_losses(losses, labels=None):
-  """Raises ValueError for losses that would not see logits and their labels.
-
-  Args:
-    losses: as keras.Model.compile takes them.
-    labels: the class of the preprocessor, which knows Keras' loss for its
-      labels; None for labels of any form.
-  """
-  for loss in _leaves(losses):
-    name, is_keras_own, from_logits = _function_of(loss, keras.losses.get)
-    if from_logits is False or (is_keras_own and name in _OF_PROBABILITIES):
-      fault = "takes probabilities, and the outputs are logits"
-    elif (
-      labels
-      and is_keras_own
-      and name != _function_of(labels.keras_loss, keras.losses.get)[0]
-    ):
-      fault = "does not fit the labels"
-    else:
-      continue
-    remedy = "Give a loss of logits."
-    if labels:
-      remedy = (
-        f"The labels are {labels.label_form}. Leave loss out, or give "
-        f"keras.losses.{labels.keras_loss}(from_logits=True)."
-      )
-    raise ValueError(f"loss: {name} {fault}. {remedy}")
-
-
-def check_metrics(metrics, labels):
-  """Raises ValueError for metrics of Keras that do not fit the labels."""
-  for metric in _leaves(metrics):
-    name, is_keras_own, from_logits = _function_of(metric, keras.metrics.get)
-    fits = not is_keras_own or name in labels.keras_metrics
-    if from_logits is False or not fits:
-      known = [*labels.keras_metrics, "a function of your own"]
-      raise ValueError(
-        f"metrics: {name} does not fit: the outputs are logits, and the labels "
-        f"{labels.label_form}. Give {' or '.join(known)}, see docs/keras.md."
-      )
-
-
-def _leaves(values):
-  """Losses or metrics in lists and dicts; a dict may be the config of one."""
-  if isinstance(values, dict) and "class_name" not in values:
-    values = list(values.values())
-  if isinstance(values, list | tuple):
-    return [leaf for value in values for leaf in _leaves(value)]
-  return [] if values is None else [values]
-
-
-def _function_of(value, get):
-  """The name of a loss or metric, whether it is Keras' own, its from_logits.
-
-  from_logits is None where there is no such argument.
-  """
-  # Keras chooses it by the shapes of labels and outputs.
-  if str(value).lower() in ("crossentropy", "ce"):
-    return value, True, False
-  if str(value).lower() in ("accuracy", "acc"):
-    return "accuracy", True, None
-  value = get(value)
-  from_logits = getattr(value, "from_logits", None)
-  options = getattr(value, "_fn_kwargs", {})
-  # What an object of Keras wraps.
-  value = getattr(value, "fn", getattr(value, "_fn", value))
-  while isinstance(value, functools.partial):
-    value, options = value.func, {**value.keywords, **options}
-  if inspect.isfunction(value):
-    argument = inspect.signature(value).parameters.get("from_logits")
-    from_logits = from_logits if argument is None else argument.default
-  else:
-    value = type(value)
-  from_logits = options.get("from_logits", from_logits)
-  module = value.__module__ or ""  # None where it was defined by exec
-  return value.__name__, module.startswith("keras.src."), from_logits
-
-
-def metrics_of_outputs(metrics, outputs):
-  """Returns a list of one metric as a dict of one for each output."""
-  if not isinstance(metrics, list | tuple) or len(metrics) != 1:
-    return metrics
-  (metric,) = metrics
-  copies = [metric] * len(outputs)
-  if isinstance(metric, keras.metrics.Metric):  # An object has one sum.
-    try:
-      copies = [metric.from_config(metric.get_config()) for _ in copies]
-    except TypeError:
-      raise ValueError(
-        f"metrics: {metric.name} cannot be copied for each output. Give its "
-        f"function, or a dict of an object for each of {', '.join(outputs)}."
-      ) from None
-  return {name: [copy] for name, copy in zip(outputs, copies, strict=True)}

@@ -4,7 +4,7 @@ import os
 
 from bert_span.answers.answer_graph import device_steps
 from bert_span.data.window_batches import example_batches
-from bert_span.extractors.precision import resolve_dtype
+from bert_span.extractors.precision import resolve_dtype, with_encoder_dtype
 from bert_span.serving import verification, version_folder
 from bert_span.serving.model_card import write_model_card
 from bert_span.serving.signatures import ServedModel, write_saved_model
@@ -43,7 +43,7 @@ def export_saved_model(
   with_warmup = check_warmup(with_warmup)
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
   if dtype != "float32":
-    extractor = extractor.with_encoder_dtype(dtype)
+    extractor = with_encoder_dtype(extractor, dtype)
   examples = sample_examples(proof)
   name = os.path.basename(os.path.realpath(base))
   with version_folder.new_version(base, version) as target:

@@ -33,7 +33,7 @@ from bert_span.client.predict_api import (
   decode_bytes,
   rows_of_columns,
 )
-from bert_span.data.preprocessor import cut_line
+from bert_span.data.preprocessor import cut_question_line
 from bert_span.options.messages import shortened
 from bert_span.storage.files import encodable
 from bert_span.storage.log import log_line
@@ -324,7 +324,9 @@ def _predictions(functions, window_options, request):
   }
   for i, is_cut in enumerate(outputs.get("question_truncated", ())):
     if is_cut:
-      log_line(cut_line(window_options, shortened(columns["question"][i])))
+      log_line(
+        cut_question_line(window_options, shortened(columns["question"][i]))
+      )
   if has_rows:
     return {"predictions": list(rows_of_columns(outputs))}
   return {"outputs": outputs}

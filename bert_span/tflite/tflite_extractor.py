@@ -21,7 +21,7 @@ from bert_span.answers.window_logits import (
   WindowLogits,
 )
 from bert_span.data.window_batches import TEXT_SPECS, window_batches
-from bert_span.extractors.extractor import extractor_class
+from bert_span.extractors.preset_loader import find_extractor_class
 from bert_span.keras_backend import check_not_forked
 from bert_span.options.fields import options_from_json
 from bert_span.text.options import WindowOptions
@@ -66,11 +66,11 @@ class TFLiteSpanExtractor:
     check_not_forked()
     config = tflite_file.read_packed_config(path)
     content = tflite_file.check_unchanged(path, config)
-    head_class = extractor_class(config["head"], path)
-    self.columns = head_class.columns
+    extractor_class = find_extractor_class(config["head"], path)
+    self.columns = extractor_class.columns
     self.window_options = window_options or WindowOptions(**config["window"])
     self.decoder_options = decoder_options or options_from_json(
-      head_class.decoder_class.options_type,
+      extractor_class.decoder_class.options_type,
       config["decoder"],
       f"{path}, decoder",
     )
@@ -93,15 +93,15 @@ class TFLiteSpanExtractor:
     max_length = about_file["max_length"]
     tflite_file.check_tables(path, content, vocabulary, max_length)
     try:
-      self.preprocessor = head_class.preprocessor_class(
+      self.preprocessor = extractor_class.preprocessor_class(
         vocabulary, config["do_lower_case"], self.window_options
       )
     except ValueError as error:
       raise ValueError(
         f"{path}, {tflite_file.VOCABULARY_FILE}: {error}"
       ) from error
-    self._logit_shapes = head_class.logits
-    self._decoder = WindowDecoder(head_class, self.decoder_options)
+    self._logit_shapes = extractor_class.logits
+    self._decoder = WindowDecoder(extractor_class, self.decoder_options)
     # Traced once for all calls.
     self._make_windows = tf.function(
       self.preprocessor.windows, input_signature=[TEXT_SPECS]

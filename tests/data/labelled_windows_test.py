@@ -79,7 +79,7 @@ def test_windows_without_the_answer_are_dropped_of_answerable_questions_only(
   preprocessor,
 ):
   found = label_windows(
-    [_LONG, _IMPOSSIBLE, _SHORT], preprocessor, drop_answerless=True
+    [_LONG, _IMPOSSIBLE, _SHORT], preprocessor, drop_without_answer=True
   )
   assert found.skipped == (1, [])  # the first of _LONG
   assert found.windows.has_answer.tolist() == [True, False, False, True]
@@ -87,18 +87,20 @@ def test_windows_without_the_answer_are_dropped_of_answerable_questions_only(
   # The answers of an impossible question are not learned.
   if preprocessor is _SPAN:
     example = SquadExample("no", "q", "a b", (AnswerSpan("a", 0),), True)
-    found = label_windows([example], preprocessor, drop_answerless=True)
+    found = label_windows([example], preprocessor, drop_without_answer=True)
     assert found.windows.labels["end_positions"].tolist() == [0]
     assert found.skipped == (0, [])
 
 
 @_of_both_heads
-@pytest.mark.parametrize("drop_answerless", [False, True])
+@pytest.mark.parametrize("drop_without_answer", [False, True])
 def test_a_question_whose_answer_has_no_token_is_skipped_and_named(
-  preprocessor, drop_answerless
+  preprocessor, drop_without_answer
 ):
   examples = [_SHORT, _WITHOUT_TOKEN, _IMPOSSIBLE]
-  found = label_windows(examples, preprocessor, drop_answerless=drop_answerless)
+  found = label_windows(
+    examples, preprocessor, drop_without_answer=drop_without_answer
+  )
   assert found.skipped == (0, ["zero"])
   assert found.windows.has_answer.tolist() == [True, False, False]
 
@@ -112,7 +114,7 @@ def test_skipped_data_are_reported():
 def test_batches_of_examples_are_joined_in_order():
   # Three batches, which differ in padding.
   examples = [_SHORT] * 70 + [_LONG] * 80
-  windows, *_ = label_windows(examples, _SPAN, drop_answerless=True)
+  windows, *_ = label_windows(examples, _SPAN, drop_without_answer=True)
   assert windows.labels["start_positions"].tolist() == [3] * 70 + [4] * 80
   assert windows.lengths.tolist() == [5] * 70 + [7] * 80
 

@@ -29,6 +29,7 @@ from bert_span import (
   fine_tune,
 )
 from bert_span.convert import ConvertOptions
+from bert_span.extractors.precision import with_encoder_dtype
 from bert_span.jobs.convert import convert
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.heads import SpanHead
@@ -108,7 +109,7 @@ _COPIES = {
   "deepcopy": lambda extractor, folder: copy.deepcopy(extractor),
   "directory": _directory,
   "directory in bfloat16": _bfloat16_directory,
-  "bfloat16": lambda extractor, _: extractor.with_encoder_dtype("bfloat16"),
+  "bfloat16": lambda extractor, _: with_encoder_dtype(extractor, "bfloat16"),
   "shared head": _shared_head,
 }
 
@@ -307,8 +308,8 @@ def test_copies_and_files_have_what_lora_learned(tmp_path, architecture):
     tmp_path / "huggingface", extractor.window_options
   )
   _check_logits(read(INPUTS), expected)
-  half = extractor.with_encoder_dtype("bfloat16")
-  without = extractor_of(architecture).with_encoder_dtype("bfloat16")
+  half = with_encoder_dtype(extractor, "bfloat16")
+  without = with_encoder_dtype(extractor_of(architecture), "bfloat16")
   _check_logits(half(INPUTS), expected, 0.5)
   start = "start_logits"
   assert np.abs(half(INPUTS)[start] - without(INPUTS)[start]).max() > 1
@@ -378,7 +379,7 @@ def test_a_quantized_backbone_neither_answers_nor_trains():
   layer._feedforward_intermediate_dense.quantize("int8")
   for use in (
     lambda: extractor.answer(QUESTION, CONTEXT),
-    lambda: extractor.with_encoder_dtype("bfloat16"),
+    lambda: with_encoder_dtype(extractor, "bfloat16"),
     lambda: fine_tune(extractor, _EXAMPLES, _OPTIONS),
     extractor.compile,
   ):

@@ -33,6 +33,7 @@ from bert_span import (
   WindowOptions,
   fine_tune,
 )
+from bert_span.answers.decoding.options import StepOptions
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
@@ -247,8 +248,10 @@ def test_the_answer_of_a_bio_head_is_its_span_with_the_best_score():
 
 
 def test_one_trace_answers_all_questions(monkeypatch):
-  place = mock.Mock(wraps=SpanPreprocessor.place)
-  monkeypatch.setattr(SpanPreprocessor, "place", lambda *texts: place(*texts))
+  place = mock.Mock(wraps=SpanPreprocessor.place_windows)
+  monkeypatch.setattr(
+    SpanPreprocessor, "place_windows", lambda *texts: place(*texts)
+  )
   extractor = tiny_extractor()
   for context in (CONTEXT, _LONG, ""):
     extractor.answer(QUESTION, context)
@@ -306,6 +309,18 @@ def test_every_token_has_its_logits_whatever_shares_its_batch(kind):
     assert (values[~is_token] == -1e9).all()
     assert (np.abs(values[is_token]) < 1e3).all()
     np.testing.assert_allclose(values, many.logits[name], atol=1e-4)
+
+
+def test_a_graph_reads_at_most_the_windows_of_its_own_steps(extractor):
+  read_so_far = []
+  graph = extractor.make_graph(
+    StepOptions(max_windows_per_step=2),
+    on_windows=lambda read, _: read_so_far.append(int(read)),
+  )
+  with eagerly():
+    answered = list(extractor.predictions(_examples(), graph=graph))
+  assert len(answered) == 5
+  assert np.diff([0, *read_so_far]).max() == 2
 
 
 def test_chunks_of_examples_keep_their_order(extractor):

@@ -5,6 +5,7 @@ import pytest
 from tiny_encoder import MOBILEBERT, tiny_encoder
 from tiny_extractor import CONTEXT, QUESTION, eagerly, extractor_of
 
+from bert_span.extractors.precision import with_encoder_dtype
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import encode
 
@@ -15,7 +16,7 @@ _NORMS = [{}, {"normalization_type": "layer_norm"}]
 def test_a_copy_in_bfloat16_answers_and_predicts(architecture):
   extractor = extractor_of(architecture)
   extractor.head_is_trained = True
-  copy = extractor.with_encoder_dtype("bfloat16")
+  copy = with_encoder_dtype(extractor, "bfloat16")
   with eagerly():
     exact, rounded = (
       each.answer(QUESTION, CONTEXT, n_best=20) for each in (extractor, copy)

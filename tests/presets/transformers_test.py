@@ -21,6 +21,7 @@ from tiny_extractor import (
 )
 
 from bert_span import DecoderOptions, WindowOptions
+from bert_span.extractors.preset_loader import make_extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.inference_encoder import InferenceModel
@@ -144,9 +145,8 @@ def test_a_model_of_transformers_has_the_same_logits_here(folder, name):
   # Such a directory has no vocabulary; only the logits are compared.
   loaded = load_huggingface(str(directory))
   options = WindowOptions(32, 8, 8), DecoderOptions()
-  _compare(
-    SpanExtractor.from_loaded(loaded, VOCABULARY, True, *options), directory
-  )
+  extractor = make_extractor(SpanExtractor, loaded, VOCABULARY, True, *options)
+  _compare(extractor, directory)
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

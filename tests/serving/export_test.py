@@ -12,6 +12,7 @@ from tiny_encoder import INPUTS
 from tiny_extractor import tiny_extractor
 
 from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.precision import with_encoder_dtype
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.serving.export import export_saved_model
@@ -54,7 +55,7 @@ def test_half_precision_halves_the_variables(
 def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, kind):
   model = tiny_extractor(kind=kind)  # changed below
   model.head.bias.assign_add(model.head.bias + 1)
-  cast = model.with_encoder_dtype(dtype)
+  cast = with_encoder_dtype(model, dtype)
   assert type(cast) is type(model)
   assert {v.dtype for v in cast.backbone.trainable_variables} == {dtype}
   assert {v.dtype for v in cast.head.variables} == {"float32"}
@@ -69,7 +70,7 @@ def test_encoder_is_cast_while_head_and_softmax_stay_float32(dtype, kind):
     assert 0 < difference.max() < 0.5  # logits are up to 20
   # A head without a bias stays without.
   without = SpanExtractor(model.backbone, head_bias=False)
-  assert without.with_encoder_dtype(dtype).head.bias is None
+  assert with_encoder_dtype(without, dtype).head.bias is None
 
 
 @pytest.mark.large
