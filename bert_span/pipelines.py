@@ -21,14 +21,14 @@ from bert_span.squad.example import SquadExample, question_pairs
 from bert_span.storage.log import log_line
 from bert_span.text.options import NUM_SPECIAL_TOKENS, WindowOptions
 
-# A word: letters and digits, or one Chinese character.
+# Letters and digits; each Chinese character is a word of its own.
 _HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[^\W_{_HAN}]+")
 _SIZES = (
   ("max_seq_len", "max_seq_length"),
   ("max_question_len", "max_query_length"),
 )
-# The settings that are whole numbers, with their smallest values.
+# The settings that are whole numbers, and the least of each.
 _LEAST = {
   **dict.fromkeys(("top_k", "max_answer_len", "batch_size"), 1),
   **dict.fromkeys(("max_seq_len", "max_question_len"), 1),
@@ -67,12 +67,12 @@ def pipeline(
     revision, token, use_auth_token, local_files_only: of a name on the hub, see
       `bert_span.presets.hub.fetch`.
     model_kwargs: dict of further settings.
-    **settings: defaults for the arguments of its calls. Arguments of
+    **settings: arguments of its calls that become their defaults; and those of
       transformers that no answer depends on, such as device, framework and
-      torch_dtype, are named in the log and not used.
+      torch_dtype, which are named in the log and not used.
 
   Raises:
-    ValueError: the task is another one, the model is missing or has another
+    ValueError: the task is another one, there is no such model, it has another
       head, or an argument is wrong or unknown.
   """
   if task != "question-answering":
@@ -103,17 +103,17 @@ def pipeline(
 
 
 class QuestionAnsweringPipeline:
-  """Answers as transformers' class of that name, with a `SpanExtractor`.
+  """Answers as transformers' class of that name, over a `SpanExtractor`.
 
-  Arguments and answers are those of transformers 4, with these differences:
+  The arguments are those of transformers 4, the answers, too, but for this:
 
   - "score" is a probability over all windows of the passage, calibrated if the
-    model is. In transformers the probabilities of each window sum to 1, so that
-    a window without the answer can give a high one.
-  - With handle_impossible_answer the scores over all windows are compared with
-    the model's null threshold, or 0 if it has none.
+    model is. In transformers each window has probabilities of its own, so that
+    one without the answer can give a high one.
+  - With handle_impossible_answer the model's null threshold decides, 0 if it
+    has none, by the scores over all windows.
   - Windows share doc_stride tokens at least, not exactly.
-  - A question is cut at max_question_len, and the log names the first that is.
+  - A question is cut at max_question_len, which is named in the log, once.
     transformers' fast tokenizers do not cut it.
   """
 
@@ -127,7 +127,7 @@ class QuestionAnsweringPipeline:
     self.extractor = extractor
     self._logged = set()
     self._settings = self._used(settings)
-    # Calls with the same settings share an extractor, and its traced graph.
+    # With the settings of one call: their graph is traced once.
     self._with_options = functools.lru_cache(4)(self._with_options)
 
   def __call__(
@@ -171,18 +171,18 @@ class QuestionAnsweringPipeline:
     for rows in (data, X):
       inputs = inputs if rows is None else (*inputs, rows)
     pairs, is_list = _pairs(inputs, question, context)
-    results = self._answer_pairs(pairs, **settings)
+    results = self._answers(pairs, **settings)
     return results[0] if len(results) == 1 and not is_list else results
 
   @staticmethod
   def create_sample(question, context):
-    """Makes a `SquadExample`, or from lists a list of them."""
+    """A `SquadExample`, or of lists a list of them, as transformers' method."""
     pairs = question_pairs(question, context)
     examples = [SquadExample(str(i), *pair) for i, pair in enumerate(pairs)]
     return examples[0] if isinstance(question, str) else examples
 
   def _used(self, settings):
-    """Returns the checked settings that have an effect; logs the others."""
+    """The settings that count, checked; the others are named once."""
     settings = _checked_settings(settings)
     unused = [name for name in settings if name in _UNUSED]
     self._log_once(
@@ -195,7 +195,7 @@ class QuestionAnsweringPipeline:
       log_line(line)
     self._logged.update(names)
 
-  def _answer_pairs(
+  def _answers(
     self,
     pairs,
     top_k=1,
@@ -216,9 +216,8 @@ class QuestionAnsweringPipeline:
         "doc_stride, the tokens that two windows share, must be less than "
         f"max_seq_len ({max_seq_len}). Received: {doc_stride}."
       )
-    # room: tokens of the passage in a window, beside the longest question.
-    # step: tokens from a window's start to that of the next, at least a quarter
-    # of the room, so that there are not too many windows.
+    # Passage tokens of a window with the longest question, and of them those
+    # from its start to that of the next: not so few that windows are countless.
     separators = self.extractor.preprocessor.sliding_windows.num_separators
     num_special = NUM_SPECIAL_TOKENS - 1 + separators
     room = max_seq_len - max_question_len - num_special
@@ -237,28 +236,29 @@ class QuestionAnsweringPipeline:
     examples = [SquadExample(str(i), *pair) for i, pair in enumerate(pairs)]
     results = []
     predictions = extractor.predictions(examples, batch_size)
-    for example, prediction in zip(examples, predictions, strict=True):
-      if prediction.answer.question_truncated:
+    for example, found in zip(examples, predictions, strict=True):
+      if found.answer.question_truncated:
         self._log_once(
           ["max_question_len"],
           f"The question {shortened(example.question)} has more tokens than "
           f"max_question_len={max_question_len}: the rest of it is not read.",
         )
-      answers = _merged(prediction, example.context, align_to_words)[:top_k]
+      answers = _merged(found, example.context, align_to_words)[:top_k]
       results.append(answers[0] if len(answers) == 1 else answers)
     return results
 
   def _with_options(self, windows, decoder):
-    """Returns the extractor with other options; weights are shared."""
-    shared = self.extractor
-    config = shared.preprocessor.get_config()
-    config["options"] = dataclasses.asdict(windows)
-    preprocessor = type(shared.preprocessor).from_config(config)
-    return SpanExtractor(shared.backbone, preprocessor, decoder, shared.head)
+    """The extractor with other options; weights are shared."""
+    old = self.extractor.preprocessor
+    config = old.get_config() | {"options": dataclasses.asdict(windows)}
+    preprocessor = type(old).from_config(config)
+    return SpanExtractor(
+      self.extractor.backbone, preprocessor, decoder, self.extractor.head
+    )
 
 
 def _checked_settings(settings):
-  """Returns the settings that are not None; ValueError for a wrong one."""
+  """Settings without those that are None; ValueError for a wrong one."""
   settings = {n: value for n, value in settings.items() if value is not None}
   if "topk" in settings:
     settings.setdefault("top_k", settings["topk"])
@@ -299,7 +299,7 @@ def _check_is_of_model(argument, value, model):
 
 
 def _pairs(inputs, question, context):
-  """Returns (question, passage) pairs, and whether the result is a list."""
+  """Pairs of question and passage, and whether the result must be a list."""
   if inputs and not (question is None and context is None):
     raise ValueError("Give question and context by name, or other inputs.")
   if not inputs:
@@ -342,7 +342,7 @@ def _is_row(row):
 
 
 def _texts_of(row):
-  """Returns question and context of a row, each a str or several, or None."""
+  """Question and context of a row, str or several; None if it lacks one."""
   if isinstance(row, abc.Mapping):
     names = ("question", "context")
     return tuple(row[n] for n in names) if {*names} <= {*row} else None
@@ -353,7 +353,7 @@ def _texts_of(row):
 
 
 def _merged(prediction, text, align_to_words):
-  """Returns a `Prediction`'s answer, then the other candidates by score."""
+  """The answers of a `Prediction`, the one that it gives first."""
   answers = {}
   for i, entry in enumerate((prediction.answer, *prediction.n_best)):
     start, end = entry.char_start, entry.char_end
@@ -361,16 +361,16 @@ def _merged(prediction, text, align_to_words):
       start, end = _widened(text, start, end)
     score = entry.probability if i else 0.0
     answers[start, end] = answers.get((start, end), 0.0) + score
-  (first, *candidates) = answers.items()
-  candidates.sort(key=lambda item: -item[1])
+  (first, *others) = answers.items()
+  others.sort(key=lambda item: -item[1])
   return [
     {"score": score, "start": start, "end": end, "answer": text[start:end]}
-    for (start, end), score in (first, *candidates)
+    for (start, end), score in (first, *others)
   ]
 
 
 def _widened(text, start, end):
-  """Returns the offsets of a span, widened to whole words."""
+  """Offsets of a span, moved to the ends of words."""
   while start > 0 and _WORD.fullmatch(text[start - 1 : start + 1]):
     start -= 1
   while end < len(text) and _WORD.fullmatch(text[end - 1 : end + 1]):
