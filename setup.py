@@ -11,22 +11,10 @@ _VERSION = re.search(
   (_ROOT / "bert_span" / "__init__.py").read_text(encoding="utf-8"),
   re.MULTILINE,
 ).group(1)
-_PROGRAMS = (
-  "run_squad",
-  "ask",
-  "beam_create_records",
-  "beam_predict",
-  "calibrate",
-  "convert",
-  "create_pretraining_data",
-  "decode",
-  "evaluate",
-  "inspect_masking",
-  "inspect_windows",
-  "lint_squad",
-  "report",
-  "run_pretraining",
-  "serve",
+_PROGRAMS = sorted(
+  path.stem
+  for path in (_ROOT / "bert_span").glob("*.py")
+  if "\nrun = program(" in path.read_text(encoding="utf-8")
 )
 # The upper bounds are what modeling/keras_internals.py was checked with, the
 # lower ones what make test-lowest passes with.

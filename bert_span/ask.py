@@ -10,7 +10,7 @@ r"""Asks a passage questions.
 
 Without --question the questions are typed at a terminal, one after the other,
 or read from a pipe, one a line; the model is loaded once. Without --context and
---context_file a pipe holds the passage.
+--context_file the passage is read from a pipe.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ from bert_span.storage.options import FileOptions
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AskOptions(ModelOptions, PrecisionOptions, SearchOptions, FileOptions):
-  """What `bert_span.jobs.ask.ask` does."""
+  """The options of `bert_span.jobs.ask.ask`."""
 
   model: str = changed(
     ModelOptions,
@@ -74,10 +74,12 @@ class AskOptions(ModelOptions, PrecisionOptions, SearchOptions, FileOptions):
           "Give `context` or `context_file`, or pipe a passage in."
         )
       if not self.question:
-        raise ValueError("`question` is required: a pipe holds the passage.")
+        raise ValueError(
+          "`question` is required, as the passage is read from the pipe."
+        )
 
 
-# Nothing but answers is printed at a terminal.
+# A terminal shows only answers, and no notes of TensorFlow.
 run = program(AskOptions, "bert_span.jobs.ask:ask", log_level="3")
 
 if __name__ == "__main__":

@@ -4,11 +4,10 @@ r"""Writes masked text as TFRecords on many machines, by Apache Beam.
     --input_file='wiki/*.txt.gz' --vocab_file=$BERT/vocab.txt \
     --output_dir=gs://bucket/wiki --num_shards=64
 
-The records are those of create_pretraining_data with --num_workers=64, one
-shard for each worker, for run_pretraining. Flags are those of that program;
-Beam's own options, such as --runner=DataflowRunner, are given on the same
-command line. A run that was stopped continues with the same command and skips
-shards that exist.
+The records, for run_pretraining, are those of create_pretraining_data with
+--num_workers=64, one shard for each worker. Flags of that program and Beam's
+options, such as --runner=DataflowRunner, are given on the same command line.
+The same command continues a run that was stopped; it skips shards that exist.
 """
 
 import dataclasses

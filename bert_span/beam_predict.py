@@ -3,14 +3,14 @@ r"""Answers questions of many files, as an Apache Beam pipeline.
   python -m bert_span.beam_predict --model=output/model \
     --input='questions/*.jsonl' --output_dir=answers --num_shards=16
 
-Runs on this machine. Beam's own options, such as --runner=FlinkRunner or
+Runs on this machine, unless Beam's options, such as --runner=FlinkRunner or
 --runner=DataflowRunner --project=.., are given on the same command line.
 
 Records have id, question and context, in JSON lines or Parquet. With --question
-they are passages, and each is asked the same. --output_dir gets
-answers-00000-of-00016.jsonl and so on, and dead_letters-* with each record that
-was not answered and the reason. The same command resumes a run that was
-stopped; it skips the shards with answers.
+they have id and context, and each passage is asked the same questions.
+--output_dir gets answers-00000-of-00016.jsonl and so on, and dead_letters-*
+with each record that was not answered and the reason. The same command resumes
+a run that was stopped; it skips the shards with answers.
 """
 
 import dataclasses
@@ -54,8 +54,8 @@ class BeamPredictOptions(
   )
   question: tuple[str, ...] = option(
     (),
-    "Question that every passage of `input` is asked; may be repeated, and the "
-    "ids of the answers are then the record's with #0, #1, .. appended.",
+    "Question to ask of every passage of `input`. If the flag is repeated, "
+    "#0, #1, .. are appended to the ids of the records.",
     repeated=True,
   )
   output_dir: str = changed(
@@ -75,8 +75,8 @@ class BeamPredictOptions(
   )
   num_shards: int = option(
     16,
-    "Number of answer files. A worker answers one shard at a time and holds "
-    "its passages in memory; a restart begins with a shard.",
+    "Number of answer files (shards). A worker answers one shard at a time and "
+    "holds its passages in memory; a restart repeats unfinished shards.",
     minimum=1,
     maximum=99_999,
   )
@@ -87,8 +87,8 @@ class BeamPredictOptions(
   )
   strict: bool = option(
     False,
-    "Whether to end with status 1 if a single record is in the dead letters, "
-    "and not only if no question was answered.",
+    "Whether to end with status 1 if any record is in the dead letters; by "
+    "default only if no question was answered.",
   )
 
 

@@ -21,7 +21,7 @@ from bert_span.storage.options import FileOptions
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CalibrateOptions(QuestionsOptions, BatchOptions, FileOptions):
-  """What `bert_span.jobs.calibrate.calibrate` does."""
+  """The options of `bert_span.jobs.calibrate.calibrate`."""
 
   model: str = option(
     REQUIRED,

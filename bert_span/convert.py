@@ -4,8 +4,8 @@ r"""Converts a trained model: from Hugging Face, or to it.
   python -m bert_span.convert --model=DIR --output_dir=HF_DIR --to=huggingface
 
 The model has a question-answering head; docs/coming_from_transformers.md lists
-the architectures. A model directory of this package keeps the flags of windows
-and answers, such as --version_2_with_negative, for all programs.
+the architectures. A model directory of this package saves the flags of windows
+and answers, such as --version_2_with_negative: all programs follow them.
 """
 
 import dataclasses

@@ -5,10 +5,10 @@ r"""Writes masked text as TFRecords, for pre-training on TPU pods.
     --output_file=gs://bucket/wiki-0.tfrecord,gs://bucket/wiki-1.tfrecord
 
 The masks are drawn here, anew for each of --dupe_factor copies. Several
-machines share the input files by --num_workers and --worker, each with its own
-output files. x.tfrecord.json, beside x.tfrecord, has the number of its records,
-by which run_pretraining notices a file that was cut off; copy both. On a CPU or
-GPU bert_span.run_pretraining reads text itself and needs no records.
+machines share the input files by --num_workers and --worker, each with other
+output files. Beside x.tfrecord, x.tfrecord.json has the number of records, so
+that run_pretraining notices a file that was cut off; copy both. On a CPU or GPU
+bert_span.run_pretraining reads text itself and needs no records.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from bert_span.options.fields import REQUIRED, option
 from bert_span.pretraining.options import CopiesOptions, MaskedTextOptions
 from bert_span.storage.options import FileOptions
 
-# As record_files.is_record_file, which loads TensorFlow.
+# As in record_files.is_record_file, whose module loads TensorFlow.
 _ENDINGS = (".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz")
 
 
@@ -31,7 +31,7 @@ class CreatePretrainingDataOptions(
   output_file: tuple[str, ...] = option(
     REQUIRED,
     "Record files to write, separated by commas, named *.tfrecord or "
-    "*.tfrecord.gz; the sequences are dealt to them in turn.",
+    "*.tfrecord.gz; each gets an equal part of the sequences.",
     is_output=True,
     writes=(".json",),
   )
@@ -47,8 +47,8 @@ class CreatePretrainingDataOptions(
     for path in self.output_file:
       if not path.endswith(_ENDINGS):
         raise ValueError(
-          f"output_file={path} must end in .tfrecord or .tfrecord.gz, by which "
-          "run_pretraining knows it."
+          f"output_file={path} must end in .tfrecord or .tfrecord.gz, or "
+          "run_pretraining would read it as text."
         )
     if self.worker >= self.num_workers:
       raise ValueError(

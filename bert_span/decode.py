@@ -25,7 +25,7 @@ from bert_span.storage.options import FileOptions, OutputFolder
 class DecodeOptions(
   QuestionsOptions, AnswerOptions, PredictionOptions, FileOptions
 ):
-  """What `bert_span.jobs.decode.decode` does."""
+  """The options of `bert_span.jobs.decode.decode`."""
 
   logits_file: tuple[str, ...] = option(
     REQUIRED,
@@ -39,7 +39,7 @@ class DecodeOptions(
   )
   model: str | None = option(
     None,
-    "Model directory, or minilm_squad, with the vocabulary and with the "
+    "Model directory, or minilm_squad, which has the vocabulary and the "
     "options that are not given; instead of vocab_file.",
     is_input=True,
     conflicts=("vocab_file", "do_lower_case"),

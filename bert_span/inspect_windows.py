@@ -36,8 +36,9 @@ class InspectWindowsOptions(WindowOptions, HeadOptions, FileOptions):
   )
   is_training: bool = option(
     False,
-    "Whether to label windows with each question's first answer (with "
-    "head=bio all annotators'), and skip those not to train on.",
+    "Whether to label windows as training does, with each question's first "
+    "answer (with head=bio those of all annotators), and to leave out "
+    "questions that training skips.",
   )
   annotator_labels: str = changed(FineTuningOptions, "annotator_labels")
   version_2_with_negative: bool = changed(
@@ -46,11 +47,6 @@ class InspectWindowsOptions(WindowOptions, HeadOptions, FileOptions):
   output_file: str = option(
     "-", "File for the JSON lines; - is standard output.", is_output=True
   )
-
-  def __post_init__(self):
-    super().__post_init__()
-    if not self.output_file:
-      raise ValueError("output_file must name a file. Received: ''")
 
 
 run = program(

@@ -1,4 +1,4 @@
-"""The backend of Keras that bert_span is written for, in a usable process."""
+"""Checks of the process: Keras' backend, and forks that cannot compute."""
 
 import importlib.util
 import os
@@ -10,19 +10,20 @@ _PACKAGES = ("tensorflow", "tensorflow_text", "keras", "keras_hub")
 
 
 def ensure_tensorflow_backend():
-  """Imports Keras; ValueError unless it runs on TensorFlow in float32.
-
-  A package that is missing is named first.
+  """Imports Keras, and checks that it runs on TensorFlow in float32.
 
   Keras reads KERAS_BACKEND and keras.json once, when it is first imported.
+
+  Raises:
+    ValueError: a package is missing, or Keras is set up otherwise.
   """
   missing = [name for name in _PACKAGES if not importlib.util.find_spec(name)]
   if missing:
     raise ValueError(
-      f"{', '.join(missing)} not installed. Every model needs it, a .tflite "
-      "file that ai-edge-litert runs, too (tokens, windows, decoding). Install "
-      "it with pip install -e . in the folder of bert_span. Without TensorFlow "
-      "the runners in C++ and the browser answer (docs/tflite.md)."
+      f"{', '.join(missing)} not installed. Every model needs it, even a "
+      ".tflite file that ai-edge-litert runs (tokens, windows, decoding). "
+      "Install it with pip install -e . in the folder of bert_span. Only the "
+      "runners in C++ and the browser need no TensorFlow (docs/tflite.md)."
     )
   # TensorFlow itself would import Keras 2.
   if os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True"):
@@ -62,10 +63,10 @@ def check_not_forked():
 
 
 def _note_fork():
-  """Notes, in the child, whether TensorFlow had its threads in the parent."""
+  """Records, in a fork, whether TensorFlow's threads ran in the parent."""
   global _is_broken_fork
   eager = sys.modules.get("tensorflow.python.eager.context")
-  # No public name says so without starting the threads or the devices.
+  # Every public function that shows it would start the threads or devices.
   context = eager and eager.context_safe()
   _is_broken_fork |= context is not None and context._context_handle is not None
 

@@ -41,8 +41,8 @@ class LintSquadOptions(WindowOptions, FileOptions):
   preset: str | None = changed(
     EncoderSource,
     "preset",
-    help="Model to train from or to predict with: any --preset of run_squad, "
-    "or a model directory. Gives vocabulary and window flags.",
+    help="Model to train from or to predict with: a model directory, or any "
+    "preset of run_squad. Its vocabulary and saved windows are used.",
     conflicts=("vocab_file", "do_lower_case"),
   )
   vocab_file: str | None = changed(EncoderSource, "vocab_file")
@@ -57,11 +57,12 @@ class LintSquadOptions(WindowOptions, FileOptions):
   output_file: str | None = option(
     None,
     "File of the repaired copy; by default FILE with the ending .fixed.json. "
-    "The log is beside it, with the ending .changes.jsonl.",
+    "The log is beside it, with .changes.jsonl appended to the name.",
     is_output=True,
+    writes=(".changes.jsonl",),
     needs=("fix",),
   )
-  strict: bool = option(False, "Whether warnings also give the exit status 1.")
+  strict: bool = option(False, "Whether a warning also gives exit status 1.")
   num_places: int = option(
     3,
     "Number of places that the text names for each kind of warning; it names "
@@ -73,7 +74,7 @@ class LintSquadOptions(WindowOptions, FileOptions):
     if self.fix and self.file and not self.output_file:
       copy = f"{os.fspath(self.file).removesuffix('.json')}.fixed.json"
       object.__setattr__(self, "output_file", copy)
-    # The relations of windows concern what a model has saved, too.
+    # Windows are checked with those that a model has saved, when it is read.
     super(WindowOptions, self).__post_init__()
 
 

@@ -37,8 +37,8 @@ class ReportOptions(QuestionsOptions, WindowOptions, FileOptions):
   )
   model: str | None = option(
     None,
-    "Model directory, or minilm_squad, that made the predictions; its windows "
-    "are counted and question_id is read by it.",
+    "Model directory, or minilm_squad, that made the predictions; with it the "
+    "page has the number of windows, and question_id can be given.",
     is_input=True,
   )
   verify: bool = changed(ModelOptions, "verify", needs=("model",))
@@ -50,7 +50,8 @@ class ReportOptions(QuestionsOptions, WindowOptions, FileOptions):
   )
   num_errors: int = option(
     50,
-    "Number of errors to show, the worst; fewer if the page exceeds 5 MB.",
+    "Number of errors to show, the worst first; fewer if the page would exceed "
+    "5 MB.",
     minimum=0,
   )
   output_file: str = option(
@@ -58,10 +59,8 @@ class ReportOptions(QuestionsOptions, WindowOptions, FileOptions):
   )
 
   def __post_init__(self):
-    # The relations of windows concern what the model has saved, too.
+    # Windows are checked with those that the model has saved, when it is read.
     super(WindowOptions, self).__post_init__()
-    if not self.output_file:
-      raise ValueError("output_file must name a file. Received: ''")
     for name in () if self.model else self.given(WindowOptions):
       raise ValueError(f"`{name}` needs `model`.")
     check_extra("report", "jinja2", "matplotlib")

@@ -47,11 +47,13 @@ class RunPretrainingOptions(
   eval_batch_size: int = option(
     8, "Sequences that are scored at once.", minimum=1
   )
-  max_eval_steps: int = option(100, "Most batches of held-out text.", minimum=1)
+  max_eval_steps: int = option(
+    100, "Most batches of held-out text to score.", minimum=1
+  )
   best_metric: str | None = option(
     None,
-    "With eval_steps: the metric on eval_file of the best checkpoint; by "
-    "default the last checkpoint is kept.",
+    "With eval_steps: the metric on eval_file that chooses the checkpoint to "
+    "keep; by default the last one is kept.",
     choices=("mlm_loss", "mlm_accuracy", "sbo_loss", "sbo_accuracy"),
   )
   output_dir: str = changed(

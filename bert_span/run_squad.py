@@ -75,16 +75,16 @@ class RunSquadOptions(
   )
   best_metric: str = option(
     "f1",
-    "With eval_steps: the metric on predict_file of the best checkpoint; the "
-    "last two, of all spans of an answer, are for head=bio.",
+    "With eval_steps: the metric on predict_file that chooses the checkpoint "
+    "to keep; the last two, of all spans of an answer, are for head=bio.",
     choices=("f1", "exact_match", "exact_match_f1", "overlap_f1"),
   )
   teacher: tuple[str, ...] = option(
     (),
     "Model directories, or names of models, separated by commas, whose outputs "
     "are learned in addition to the labels (distillation), averaged. "
-    "They need the same vocabulary, case, windows and head. Questions without "
-    "an answer or is_impossible are used too.",
+    "They need the same vocabulary, case, windows and head. Questions with "
+    "neither an answer nor is_impossible are used, too.",
     is_input=True,
   )
   span_head_bias: bool = option(
@@ -113,13 +113,13 @@ class RunSquadOptions(
         f"length_bucket={self.length_bucket}: a TPU compiles every length "
         "anew. Give none, or leave it out."
       )
-    asks = self.do_predict or self.do_eval
-    if not (self.do_train or asks):
+    needs_questions = self.do_predict or self.do_eval
+    if not (self.do_train or needs_questions):
       raise ValueError("Give do_train, do_predict or do_eval.")
     if self.do_train and not (self.train_file or self.dataset):
       raise ValueError("do_train needs train_file or `dataset`.")
     has_questions = self.predict_file or self.dataset
-    if asks and not has_questions:
+    if needs_questions and not has_questions:
       raise ValueError("do_predict and do_eval need predict_file or `dataset`.")
     if self.eval_steps and not has_questions:
       raise ValueError("eval_steps needs predict_file or `dataset`.")

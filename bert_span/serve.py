@@ -5,8 +5,8 @@ r"""Serves a model on this machine, with a page to ask it.
 
 The first command speaks TensorFlow Serving's REST (/v1/models/NAME:predict and
 status) and shows the demo page at http://127.0.0.1:8501/. The second shows a
-page that runs a .tflite file in the browser; the server only gives out the
-files. Both are for trying out: production wants TensorFlow Serving.
+page that runs a .tflite file in the browser; the server only sends the files.
+Both are for trying a model; use TensorFlow Serving in production.
 """
 
 import dataclasses
@@ -39,7 +39,7 @@ class ServeOptions(ModelOptions, PrecisionOptions, ServerOptions, FileOptions):
   )
   litert: str = option(
     "node_modules/@litertjs",
-    "Folder of LiteRT.js, which npm install @litertjs/core makes, for `web`.",
+    "Folder that npm install @litertjs/core makes, with LiteRT.js, for `web`.",
     is_input=True,
     needs=("web",),
   )

@@ -54,7 +54,7 @@ def flags_page():
         if field.name not in known
       }
   parts.append("## Shared flags\n")
-  for group in sorted(shared, key=lambda kind: kind.__name__):
+  for group in sorted(shared, key=lambda group: group.__name__):
     line = group.__doc__.splitlines()[0]
     rows = "".join(shared[group].values())
     parts.append(f"### {group.__name__}\n\n{line}\n\n{_TABLE}{rows}")
@@ -76,9 +76,9 @@ def _groups(options_type):
   for field in option_fields(options_type):
     if field.metadata["flag"] not in (False, FOREIGN):
       owner = next(
-        kind
-        for kind in options_type.__mro__
-        if field.name in inspect.get_annotations(kind)
+        base
+        for base in options_type.__mro__
+        if field.name in inspect.get_annotations(base)
       )
       groups.setdefault(owner, []).append(field)
   return groups

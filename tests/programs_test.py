@@ -5,7 +5,9 @@ import json
 import os
 import pathlib
 import re
+import runpy
 import sys
+from unittest import mock
 
 import pytest
 from programs import define_flags, run_python
@@ -57,6 +59,21 @@ def test_help_lists_all_flags_and_loads_no_tensorflow():
     for name in define_flags(program):
       listed = rf"^ +(-\w,)?--(\[no\])?{name}:"
       assert re.search(listed, text, re.M), f"{program} --{name}"
+
+
+def test_every_program_is_installed_as_a_command(monkeypatch):
+  setup = mock.Mock()
+  monkeypatch.setattr("setuptools.setup", setup)
+  runpy.run_path(str(_ROOT / "setup.py"))
+  _, installed = setup.call_args
+  commands = {
+    command.partition(" = ")[2].removesuffix(":run")
+    for command in installed["entry_points"]["console_scripts"]
+  }
+  scripts = {
+    path.removesuffix(".py").replace("/", ".") for path in installed["scripts"]
+  }
+  assert commands | scripts == {*_PROGRAMS}
 
 
 def test_help_of_an_installed_command_lists_the_flags():

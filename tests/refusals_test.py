@@ -3,10 +3,15 @@
 What programs print of it is tested in cli/program_test.py.
 """
 
+import importlib
 import shlex
 
 import pytest
+import tensorflow as tf
 from programs import refusal
+
+from bert_span.cli.flags import with_flags
+from bert_span.options.fields import WORD, flag_name, option_fields
 
 _SQUAD = (
   "run_squad --bert_config_file=c --vocab_file=v --train_file=t --output_dir=o "
@@ -53,7 +58,7 @@ _REFUSED = {
   ],
   f"{_START} --eval_steps=5 --eval_file=e": [
     ("--early_stopping_patience=2", "needs --eval_steps and --best_metric"),
-    ("--nosbo --best_metric=sbo_loss", "--best_metric=sbo_loss is not trained"),
+    ("--nosbo --best_metric=sbo_loss", "is not trained with --nosbo"),
   ],
   "inspect_masking": [("--input_file=i", "--vocab_file is required")],
   "create_pretraining_data --input_file=i": [
@@ -61,6 +66,9 @@ _REFUSED = {
     ("--vocab_file=v --output_file=o.txt", "end in .tfrecord"),
   ],
   "inspect_windows --input_file=i": [("", "--vocab_file is required")],
+  "inspect_windows --input_file=i --vocab_file=v": [
+    ("--output_file=", "--output_file must")
+  ],
   "inspect_windows --vocab_file=v": [
     ("--input_file=none://a.json", "none://a.json: TensorFlow has no"),
     ("--input_file=ram://a.json", "directory: 'ram://a.json'"),
@@ -76,7 +84,8 @@ _REFUSED = {
   "decode --predict_file=p --output_dir=o --logits_file=l": [
     ("--output_dir=", "--output_dir"),
     ("--model=m --vocab_file=v", "--model or --vocab_file"),
-    ("--model=m --do_lower_case=false", "--do_lower_case"),
+    ("--model=m --do_lower_case=false", "--model or --nodo_lower_case"),
+    ("--model=m --do_lower_case", "--model or --do_lower_case"),
     ("--model=/none", "--model=/none"),
   ],
   "decode --predict_file=p --output_dir=o --logits_file=,": [
@@ -96,7 +105,7 @@ _REFUSED = {
   "report --predict_file=a --nbest_file=b": [
     ("--question_id=c", "--model"),
     ("--doc_stride=64", "--doc_stride needs --model"),
-    ("--noverify", "--verify needs --model"),
+    ("--noverify", "--noverify needs --model"),
     ("--output_file=", "--output_file"),
   ],
   "serve": [
@@ -171,3 +180,136 @@ def test_flags_that_do_not_fit_are_refused(
   name = name if "." in name else f"bert_span.{name}"
   assert named in refusal(name, *arguments)
   assert not list(tmp_path.iterdir())
+
+
+# By program: options, those that do not fit them, and those that the job
+# refuses.
+_REFUSED_IN_PYTHON = {
+  "bert_span.ask": (
+    {"context": "C"},
+    {"model": "m", "context_file": "f"},
+    {"model": "none", "question": ("Q",)},
+  ),
+  "bert_span.beam_create_records": (
+    {"records": "pretraining", "output_dir": "o"},
+    {"vocab_file": "v"},
+    {"vocab_file": "none", "input_file": "i"},
+  ),
+  "bert_span.beam_predict": (
+    {"input": "i", "output_dir": "o"},
+    {"model": "m", "input": "o/job.json"},
+    {"model": "none"},
+  ),
+  "bert_span.calibrate": (
+    {"predict_file": "p", "plots": False},
+    {"model": "m", "target_precision": 0.5, "target_answered": 0.5},
+    {"model": "none"},
+  ),
+  "bert_span.convert": (
+    {"model": "none"},
+    {"output_dir": "none"},
+    {"output_dir": "o"},
+  ),
+  "bert_span.create_pretraining_data": (
+    {"input_file": "i"},
+    {"vocab_file": "v", "output_file": ("a.tfrecord", "b.txt")},
+    {"vocab_file": "none", "output_file": ("a.tfrecord", "b.tfrecord")},
+  ),
+  "bert_span.decode": (
+    {"predict_file": "p", "logits_file": ("a", "b"), "output_dir": "o"},
+    {"model": "m", "do_lower_case": False},
+    {"model": "none"},
+  ),
+  "bert_span.evaluate": (
+    {"predict_file": "p", "predictions_file": "none"},
+    {"multi_span": True, "characters": True},
+    {},
+  ),
+  "bert_span.inspect_masking": (
+    {"vocab_file": "none"},
+    {},
+    {"input_file": "i"},
+  ),
+  "bert_span.inspect_windows": (
+    {"input_file": "none", "vocab_file": "v"},
+    {"output_file": ""},
+    {},
+  ),
+  "bert_span.lint_squad": ({"file": "none"}, {"output_file": "o"}, {}),
+  "bert_span.report": (
+    {"predict_file": "none", "nbest_file": "n"},
+    {"verify": False},
+    {},
+  ),
+  "bert_span.run_pretraining": (
+    {"do_train": True, "output_dir": "o"},
+    {"preset": "p"},
+    {"preset": "p", "input_file": "none"},
+  ),
+  "bert_span.run_squad": (
+    {"do_train": True, "output_dir": "o"},
+    {"preset": "p"},
+    {"preset": "p", "train_file": "none"},
+  ),
+  "bert_span.serve": ({}, {"model": "m", "tflite": "t"}, {"model": "none"}),
+  "export.export_saved_model": (
+    {"model": "none"},
+    {"output": ""},
+    {"output": "base"},
+  ),
+  "export.export_tflite": (
+    {"model": "none"},
+    {"output": "a.bin"},
+    {"output": "a.tflite"},
+  ),
+}
+
+
+def _flags(options_type, options):
+  """The command line that gives options."""
+  fields = {field.name: field for field in option_fields(options_type)}
+  for name, value in options.items():
+    rules, flag = fields[name].metadata, flag_name(fields[name])
+    if rules["flag"] == WORD:
+      yield value
+    elif isinstance(value, bool):
+      yield f"--{'' if value else 'no'}{flag}"
+    elif rules["repeated"]:
+      yield from (f"--{flag}={part}" for part in value)
+    else:
+      parts = value if isinstance(value, tuple) else [value]
+      yield f"--{flag}={','.join(map(str, parts))}"
+
+
+@pytest.mark.parametrize("program", _REFUSED_IN_PYTHON)
+@pytest.mark.parametrize("by_job", [False, True])
+def test_what_a_program_refuses_is_refused_in_python(
+  monkeypatch, tmp_path, program, by_job
+):
+  monkeypatch.chdir(tmp_path)
+  name = program.partition(".")[2]
+  options_type = importlib.import_module(program).run.options_type
+  job = getattr(importlib.import_module(f"bert_span.jobs.{name}"), name)
+  shared, *cases = _REFUSED_IN_PYTHON[program]
+  values = {**shared, **cases[by_job]}
+  if by_job:
+    options = options_type(**values)
+    with pytest.raises((ValueError, OSError, tf.errors.OpError)) as error:
+      job(options)
+  else:
+    with pytest.raises(ValueError) as error:
+      options_type(**values)
+  message = getattr(error.value, "message", str(error.value)).split("\n")[0]
+  words = _flags(options_type, values)
+  assert with_flags(message, options_type) in refusal(program, *words)
+  assert not list(tmp_path.iterdir())
+
+
+def test_every_program_is_called_in_python(repository):
+  programs = {
+    f"{folder}.{path.stem}"
+    for folder in ("bert_span", "export")
+    for path in (repository / folder).glob("*.py")
+    if "\nrun = program(" in path.read_text("utf-8")
+  }
+  assert programs == {*_REFUSED_IN_PYTHON}

@@ -43,7 +43,7 @@ def read_flags(options_type, words=()):
 
   Args:
     options_type: an option dataclass whose flags are defined.
-    words: what is on the command line beside them.
+    words: the words of the command line that are no flags.
 
   Raises:
     ValueError: a value or a word is missing, superfluous or not allowed.
@@ -59,7 +59,7 @@ def read_flags(options_type, words=()):
   for field in option_fields(options_type):
     if field.metadata["flag"] == WORD and rest:
       values[field.name] = rest.pop(0)
-    if field.default is REQUIRED:  # What is missing is named by its check.
+    if field.default is REQUIRED:  # The check of the options names it.
       values.setdefault(field.name)
   for field in option_fields(options_type):
     if field.metadata["flag"] == FOREIGN:
@@ -75,20 +75,25 @@ def with_flags(text, options_type):
   """Returns a message or a help text with the flags of the options it names.
 
   A name is replaced where it cannot be another word: in backquotes, before an
-  equals sign, at the beginning, or if it has an underscore.
+  equals sign, at the beginning, or if it has an underscore. A boolean is named
+  as a person types it: do_lower_case=False becomes --nodo_lower_case.
   """
-  names = {f.name: flag_name(f) for f in _fields_with_flags(options_type)}
+  fields = {field.name: field for field in _fields_with_flags(options_type)}
 
   def flag_of(match):
-    return f"--{names[match['quoted'] or match['name']]}"
+    field, value = fields[match["quoted"] or match["name"]], match["value"]
+    if value and option_type(field)[0] is bool:
+      return f"--{'no' if value.lower() == '=false' else ''}{flag_name(field)}"
+    return f"--{flag_name(field)}{value or ''}"
 
-  words = "|".join(sorted(names, key=len, reverse=True))
-  joined = "|".join(name for name in names if "_" in name) or "(?!)"
+  words = "|".join(sorted(fields, key=len, reverse=True))
+  joined = "|".join(name for name in fields if "_" in name) or "(?!)"
   # Not within a path or a longer name, nor after "FILE: ", where it is a key.
   return re.sub(
-    rf"`(?P<quoted>{words})`|"
+    rf"(?:`(?P<quoted>{words})`|"
     rf"(?<![\w\-./\"'`])(?<!: )(?P<name>(?:{joined})(?![\w/`(]|\.\w)|"
-    rf"(?:{words})(?==)|\A(?:{words})(?= must))",
+    rf"(?:{words})(?==)|\A(?:{words})(?= must)))"
+    r"(?P<value>=(?i:true|false)\b)?",
     flag_of,
     text,
   )
@@ -104,48 +109,50 @@ def _fields_with_flags(options_type):
 
 def _define(field, text):
   """Defines the flag of an option with a text as its help."""
-  rules, (kind, _) = field.metadata, option_type(field)
+  rules, (value_type, _) = field.metadata, option_type(field)
   name, default = flag_name(field), rules["flag_default"]
   if default is None and field.default is not REQUIRED:
     default = field.default
   if rules["choices"]:
     flags.DEFINE_enum(name, default, rules["choices"], text)
-  elif typing.get_origin(kind) is tuple:
+  elif typing.get_origin(value_type) is tuple:
     texts = list(map(str, default or ()))
     define = (
       flags.DEFINE_multi_string if rules["repeated"] else flags.DEFINE_list
     )
     define(name, texts, text)
-  elif kind in (int, float) and not _may_be_none(field):
-    define = flags.DEFINE_integer if kind is int else flags.DEFINE_float
+  elif value_type in (int, float) and not _may_be_none(field):
+    is_integer = value_type is int
+    define = flags.DEFINE_integer if is_integer else flags.DEFINE_float
     define(name, default, text, rules["minimum"], rules["maximum"])
   else:
-    define = flags.DEFINE_bool if kind is bool else flags.DEFINE_string
+    define = flags.DEFINE_bool if value_type is bool else flags.DEFINE_string
     define(name, str(default) if _may_be_none(field) else default, text)
   flags.register_validator(name, lambda value: _checked(field, value))
 
 
 def _may_be_none(field):
-  """Whether the word none is a value of a number's flag."""
-  kind, is_optional = option_type(field)
-  return kind in (int, float) and is_optional and field.default is not None
+  """Whether the flag of a number may be the word none."""
+  value_type, is_optional = option_type(field)
+  is_number = value_type in (int, float)
+  return is_number and is_optional and field.default is not None
 
 
 def _converted(field, value):
   """Returns the value of a flag as that of the option."""
-  kind, _ = option_type(field)
+  value_type, _ = option_type(field)
   if value is None:
     return None
-  if typing.get_origin(kind) is tuple:
-    return tuple(map(typing.get_args(kind)[0], value))
+  if typing.get_origin(value_type) is tuple:
+    return tuple(map(typing.get_args(value_type)[0], value))
   if _may_be_none(field):
-    return None if str(value).lower() == "none" else _number(kind, value)
+    return None if str(value).lower() == "none" else _number(value_type, value)
   return value
 
 
-def _number(kind, text):
+def _number(value_type, text):
   try:
-    return kind(text)
+    return value_type(text)
   except ValueError as error:
     raise ValueError(f"must be none or a number. Received: {text!r}") from error
 

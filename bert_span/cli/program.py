@@ -1,18 +1,15 @@
-"""How every program is run, refuses what it cannot do, and loads TensorFlow."""
+"""How every program is run, and how it refuses what it cannot do."""
 
 import contextlib
-import gc
 import importlib
 import os
-import shutil
 import signal
 import sys
-import tempfile
 
 from absl import app, flags, logging
 
 from bert_span.cli.flags import define_flags, read_flags, with_flags
-from bert_span.keras_backend import ensure_tensorflow_backend
+from bert_span.cli.tensorflow_import import import_tensorflow
 from bert_span.options.fields import FOREIGN, WORD, option_fields
 from bert_span.training.callbacks import Preempted
 
@@ -43,13 +40,13 @@ def program(
   """Returns the function that runs a program: its flags, then its job.
 
   Args:
-    options_type: dataclass of the options, `FileOptions`, in the module whose
-      docstring --help shows.
+    options_type: dataclass of the options, a `FileOptions`; --help shows the
+      docstring of its module.
     job: "module:function", a function of these options; if it returns False,
       the program ends with status 1.
     log_level: see `run_program`.
     exits_on_sigterm: see `exit_on_sigterm`.
-    needs_tensorflow: a function of the options.
+    needs_tensorflow: a function of the options, whether the job needs it.
   """
 
   def main(argv):
@@ -72,7 +69,7 @@ def program(
   rules = [f.metadata["flag"] for f in option_fields(options_type)]
 
   def run():
-    # --help describes a program that an installed command has started, too.
+    # absl shows that of __main__, which for an installed command is another.
     document = sys.modules[options_type.__module__].__doc__
     sys.modules["__main__"].__doc__ = document
     names = define_flags(options_type)
@@ -93,20 +90,23 @@ def program(
 
 
 def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
-  """Runs a main function of argv; mistakes are one line and exit status 1.
+  """Runs a main function of argv; a mistake is one line and exit status 1.
 
-  `arguments` allows words that are not flags, `foreign_flags` others' flags.
-  log_level "2" hides notes and warnings of TensorFlow, "3" also errors that it
-  recovers from, such as a GPU that cannot be used.
+  Args:
+    main: a function of argv that returns an exit status or None.
+    arguments: whether words that are no flags are allowed.
+    foreign_flags: whether flags that are not defined are allowed.
+    log_level: "2" hides notes and warnings of TensorFlow, "3" also errors that
+      it recovers from, such as a GPU that cannot be used.
   """
 
-  def guarded(argv):
+  def main_or_message(argv):
     try:
       if len(argv) > 1 and not (arguments or foreign_flags):
         words = " ".join(argv[1:])
         raise ValueError(f"unknown arguments {words}; a flag begins with --.")
       if not flags.FLAGS["verbosity"].present:
-        logging.set_verbosity(logging.WARNING)  # No notes on single files.
+        logging.set_verbosity(logging.WARNING)  # Hides notes on single files.
       return main(argv)
     except Exception as error:
       if not _is_user_error(error):
@@ -117,7 +117,7 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
 
   def parse_flags(argv):
     try:
-      words = [argv[0], *_with_lines(argv[1:])]
+      words = [argv[0], *_with_flagfiles(argv[1:])]
       return flags.FLAGS(words, known_only=foreign_flags)
     except (flags.Error, UnicodeError) as error:
       if isinstance(error, UnicodeError):
@@ -126,7 +126,7 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
       print(f"FATAL Flags parsing error: {error}\n{remedy}", file=sys.stderr)
       sys.exit(1)
 
-  if hasattr(sys.stdout, "reconfigure"):  # A notebook's has none.
+  if hasattr(sys.stdout, "reconfigure"):  # A notebook's output is without it.
     # Lone surrogates and old terminals must not end a program.
     sys.stdout.reconfigure(errors="backslashreplace")
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", log_level)
@@ -134,11 +134,11 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
   os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
   try:
     try:
-      app.run(guarded, flags_parser=parse_flags)
+      app.run(main_or_message, flags_parser=parse_flags)
     finally:
       sys.stdout.flush()
   except OSError as error:
-    # Python fails again at its end: two lines, and status 120.
+    # Else Python flushes it again when it exits: two lines, and status 120.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if not isinstance(error, BrokenPipeError):  # `| head` has stopped reading.
       print(f"Standard output: {error}", file=sys.stderr)
@@ -152,7 +152,7 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
     os._exit(ended.code)
 
 
-def _with_lines(words):
+def _with_flagfiles(words):
   """Yields words, and in the place of --flagfile the lines of the file.
 
   absl does the same, but keeps the byte order mark that some editors write.
@@ -160,51 +160,9 @@ def _with_lines(words):
   for line in flags.FLAGS.read_flags_from_files(words, force_gnu=False):
     bare = line.removeprefix("\ufeff")
     if bare != line and bare.lstrip("-").startswith("flagfile"):
-      yield from _with_lines([bare])
+      yield from _with_flagfiles([bare])
     elif bare == line or not bare.startswith(("#", "//")):
       yield bare
-
-
-def import_tensorflow():
-  """Imports TensorFlow and Keras, which takes seconds: check flags before."""
-  if "keras" in sys.modules:
-    ensure_tensorflow_backend()
-    return
-  # Of the 10 s of processor time of `ask`, without a garbage collector here
-  # and without what it would look through afterwards: 1.5 s. Keras imports
-  # matplotlib, if it is installed, and does not use it: 0.6 s.
-  gc.disable()
-  hides_matplotlib = sys.modules.setdefault("matplotlib", None) is None
-  try:
-    with _stderr_kept_back():
-      ensure_tensorflow_backend()
-  finally:
-    if hides_matplotlib:
-      del sys.modules["matplotlib"]
-    gc.enable()
-  gc.freeze()
-
-
-@contextlib.contextmanager
-def _stderr_kept_back():
-  """Prints standard error only after an error.
-
-  TensorFlow writes six lines of notes there, before it reads its log level.
-  """
-  sys.stderr.flush()
-  stderr = os.dup(2)
-  with tempfile.TemporaryFile() as kept:
-    os.dup2(kept.fileno(), 2)
-    try:
-      yield
-    except (Exception, SystemExit):  # Not after Ctrl-C.
-      kept.seek(0)
-      with os.fdopen(os.dup(stderr), "wb") as shown:
-        shutil.copyfileobj(kept, shown)
-      raise
-    finally:
-      os.dup2(stderr, 2)
-      os.close(stderr)
 
 
 def _is_user_error(error):

@@ -19,7 +19,12 @@ from bert_span.extractors.loading import (
   merged_options,
 )
 from bert_span.presets.span_config import CONFIG_FILE
-from bert_span.reporting.passages import marked_passage, one_line
+from bert_span.reporting.answer_text import (
+  answer_text,
+  ranked_answers,
+  ranked_text,
+)
+from bert_span.reporting.passages import one_line
 from bert_span.search.documents import LIMIT_REMEDY, read_passages
 from bert_span.search.passage_index import PassageIndex
 from bert_span.squad.example import SquadExample
@@ -32,26 +37,25 @@ if typing.TYPE_CHECKING:
   from bert_span.ask import AskOptions
 
 _STDIN = "standard input"
-# Characters of a passage up to which a single question is answered sooner
+# Characters of a passage up to which a single question is answered faster
 # eagerly than by a graph, which takes two seconds to trace.
 _SHORT_PASSAGE = 10_000
 # Characters above which reading takes long enough for a progress bar.
 _LONG_PASSAGE = 100_000
 
 
-class AnswerLayout(NamedTuple):
+class _Layout(NamedTuple):
   """How answers are printed."""
 
-  n_best: int = 3  # answers of a span head to show
-  is_json: bool = False  # one JSON object a question, in a line
-  blank_lines: bool = False  # an empty line after each answer
-  show_questions: bool = False  # the question before each answer
+  n_best: int  # answers of a span head to print
+  is_json: bool  # one JSON object a question, in a line
+  blank_lines: bool  # an empty line after each answer
+  show_questions: bool  # the question before each answer
 
-  def show(self, question, answer, rows=()):
-    """Prints an answer and a table."""
+  def show(self, question, text):
     if self.show_questions:
       print(f"Question: {one_line(question)}")
-    print(answer, *rows, *[""] * self.blank_lines, sep="\n", flush=True)
+    print(text, *[""] * self.blank_lines, sep="\n", flush=True)
 
 
 def ask(options: "AskOptions"):
@@ -67,27 +71,27 @@ def ask(options: "AskOptions"):
     index = PassageIndex(texts, options.search_index)
   extractor = _load(options)
   check_n_best(options, extractor.decoder_options)
-  several = len(options.question) != 1
+  has_several = len(options.question) != 1
   is_typed = not options.question and sys.stdin.isatty()
-  questions = options.question or _enter_questions()
-  layout = AnswerLayout(
+  questions = options.question or _entered_questions()
+  layout = _Layout(
     options.n_best,
     options.json,
-    blank_lines=several,
-    show_questions=several and not is_typed,
+    blank_lines=has_several,
+    show_questions=has_several and not is_typed,
   )
   if options.context_glob is None:
     _ask_passage(extractor, context, questions, layout)
     return
   for question in questions:
-    _name_cut_question(extractor, question)
+    _log_cut_question(extractor, question)
     answers = extractor.answer_over(question, texts, options.top_k, index)
-    best = [(passages[a.passage], a) for a in answers[: layout.n_best]]
-    _show_ranked(question, best, layout)
+    answers = [(passages[a.passage], a) for a in answers[: layout.n_best]]
+    _show_ranked(question, answers, layout)
 
 
 def _load(options):
-  """The extractor of a model directory or of a .tflite file."""
+  """Returns the extractor of a model directory or of a .tflite file."""
   model = options.model
   if not is_tflite(model):
     return load_extractor(options, dtype=options.dtype)
@@ -104,7 +108,7 @@ def _load(options):
 
 
 def _read_passage(options):
-  """The text of the passage; a file - or none is standard input."""
+  """Returns the passage; without context and context_file from stdin."""
   source, context, path = "`context`", options.context, options.context_file
   if path not in (None, "-"):
     content = read_bytes(path, options.max_document_bytes, LIMIT_REMEDY)
@@ -119,7 +123,7 @@ def _read_passage(options):
   return context
 
 
-def _enter_questions():
+def _entered_questions():
   """Yields the questions typed at a terminal, or the lines of a pipe."""
   if sys.stdin.isatty():
     yield from _typed_questions()
@@ -162,7 +166,7 @@ def _ask_passage(extractor, context, questions, layout):
     tf.config.run_functions_eagerly(True)
   try:
     for question in questions:
-      _name_cut_question(extractor, question)
+      _log_cut_question(extractor, question)
       (prediction,) = predictions([SquadExample("question", question, context)])
       _show_answer(extractor, prediction, question, context, layout)
   finally:
@@ -170,7 +174,7 @@ def _ask_passage(extractor, context, questions, layout):
 
 
 class _WindowsBar:
-  """A progress bar of the windows that were read, one for each question."""
+  """Shows a progress bar of the windows of each question."""
 
   _bar = None
 
@@ -185,7 +189,7 @@ class _WindowsBar:
       self._bar = None
 
 
-def _name_cut_question(extractor, question):
+def _log_cut_question(extractor, question):
   if extractor.preprocessor.is_cut([question])[0]:
     log_line(
       cut_question_line(extractor.window_options, repr(one_line(question)))
@@ -193,79 +197,25 @@ def _name_cut_question(extractor, question):
 
 
 def _show_answer(extractor, prediction, question, context, layout):
-  columns = extractor.columns
   if layout.is_json:
-    fields = columns.json_answer(prediction, layout.n_best)
+    fields = extractor.columns.json_answer(prediction, layout.n_best)
     print(json.dumps({"question": question, **fields}), flush=True)
     return
-  if prediction.spans:
-    answer = _marked_answer(prediction.spans, context)
-  else:
-    answer = f"No answer: {_no_answer_reason(extractor, prediction)}.\n"
-  rows = [f"{'score':>9} {'probability':>12} {'characters':>13}  text"]
-  for entry in columns.listed(prediction, layout.n_best):
-    place = f"{entry.char_start}-{entry.char_end}" if entry.text else "-"
-    text = one_line(entry.text) or "(no answer)"
-    rows.append(
-      f"{entry.score:9.3f} {entry.probability:12.4f} {place:>13}  {text}"
-    )
-  layout.show(question, answer, rows)
+  text = answer_text(extractor, prediction, context, layout.n_best, _marks())
+  layout.show(question, text)
 
 
-def _no_answer_reason(extractor, prediction):
-  options, null_odds = extractor.decoder_options, prediction.answer.null_odds
-  if extractor.columns.entries == "spans":
-    return f"null odds {null_odds:.3f}"
-  has_span = any(entry.text for entry in prediction.n_best)
-  if options.version_2_with_negative and has_span:
-    return (
-      f"the model finds none in this passage (null odds {null_odds:.3f} above "
-      f"the threshold {options.null_score_diff_threshold:.3f})"
-    )
-  return "no span of this passage is possible"
-
-
-def _marked_answer(spans, context):
-  texts = "; ".join(one_line(span.text) for span in spans)
-  offsets = [(span.char_start, span.char_end) for span in spans]
-  # Bold green, see no-color.org.
-  has_colour = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-  marks = "[[", "]]"
-  if has_colour and not os.environ.get("NO_COLOR"):
-    marks = "\033[1;32m", "\033[0m"
-  # Of several answers the whole passage is shown.
-  num_characters = 200 if len(spans) == 1 else len(context)
-  marked = marked_passage(context, offsets, marks, num_characters)
-  return f"Answer: {texts}\n\n{marked}\n"
-
-
-def _show_ranked(question, found, layout):
-  answers = [
-    {
-      "text": item.answer.text,
-      "document": passage.document,
-      # In the document.
-      "char_start": passage.char_start + item.answer.char_start,
-      "char_end": passage.char_start + item.answer.char_end,
-      "margin": item.margin,
-      "score": item.answer.score,
-      "probability": item.answer.probability,
-    }
-    for passage, item in found
-  ]
+def _show_ranked(question, answers, layout):
   if layout.is_json:
-    print(json.dumps({"question": question, "answers": answers}), flush=True)
+    fields = {"question": question, "answers": ranked_answers(answers)}
+    print(json.dumps(fields), flush=True)
     return
-  if not found:
-    best = "No answer: no passage that was read answers the question."
-    layout.show(question, best)
-    return
-  rows = [f"{'margin':>9} {'probability':>12}  text (place)"]
-  for row in answers:
-    place = "{document}, characters {char_start}-{char_end}".format(**row)
-    rows.append(
-      f"{row['margin']:9.3f} {row['probability']:12.4f}  "
-      f"{one_line(row['text'])} ({one_line(place)})"
-    )
-  passage, best = found[0]
-  layout.show(question, _marked_answer([best.answer], passage.text), rows)
+  layout.show(question, ranked_text(answers, _marks()))
+
+
+def _marks():
+  """What marks an answer: bold green on a terminal, see no-color.org."""
+  has_color = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+  if has_color and not os.environ.get("NO_COLOR"):
+    return "\033[1;32m", "\033[0m"
+  return "[[", "]]"

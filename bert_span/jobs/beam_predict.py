@@ -33,7 +33,7 @@ from bert_span.storage.log import log_line
 if typing.TYPE_CHECKING:
   from bert_span.beam_predict import BeamPredictOptions
 
-# What an exported model has fixed, but for its name.
+# The options that an exported model has fixed, and its name.
 _OF_MODELS = ModelOptions, PrecisionOptions, LengthOptions, BatchOptions
 
 
@@ -73,22 +73,24 @@ def beam_predict(options: "BeamPredictOptions"):
       f"{totals['shards_written']} shards written."
     )
     # RunInference measures them.
-    answering = totals["inference_batch_latency_micro_secs"] / 1e6
-    loading = totals["load_model_latency_milli_secs"] / 1e3
-    rate = totals["questions_written"] / max(answering, 1e-9)
+    answer_seconds = totals["inference_batch_latency_micro_secs"] / 1e6
+    load_seconds = totals["load_model_latency_milli_secs"] / 1e3
+    rate = totals["questions_written"] / max(answer_seconds, 1e-9)
     log_line(
-      f"{answering:.1f} s of answering on all workers together, after "
-      f"{loading:.1f} s of loading models: {rate:.2f} questions/s a worker."
+      f"{answer_seconds:.1f} s of answering on all workers together, after "
+      f"{load_seconds:.1f} s of loading models: {rate:.2f} questions/s a "
+      "worker."
     )
-  dead = answers.num_dead_letters()  # of earlier calls, too
-  is_answered = True
+  num_dead = answers.num_dead_letters()  # of earlier calls, too
+  has_answers = True
   if totals is not None:
-    done_before = totals["records_done_before"] + totals["dead_letters"] - dead
-    is_answered = totals["questions_written"] + done_before > 0
-  if dead and (options.strict or not is_answered):
+    dead_before = num_dead - totals["dead_letters"]
+    answered_before = totals["records_done_before"] - dead_before
+    has_answers = totals["questions_written"] + answered_before > 0
+  if num_dead and (options.strict or not has_answers):
     raise ValueError(
-      f"{dead:,} records are not answered. The files "
-      f"{output_dir}/dead_letters-* have each with the reason."
+      f"{num_dead:,} records are not answered. The files "
+      f"{output_dir}/dead_letters-* name the reason for each."
     )
   if missing:
     raise RuntimeError(
@@ -97,7 +99,7 @@ def beam_predict(options: "BeamPredictOptions"):
 
 
 def _answer_source(options):
-  """The `AnswerSource` of a model directory or of an exported model."""
+  """Returns the `AnswerSource` of a model directory or an exported model."""
   model = options.model
   if not tf.io.gfile.isdir(find_embedded_model(options.model)):
     raise ValueError(
@@ -105,12 +107,11 @@ def _answer_source(options):
       "export_saved_model wrote, or minilm_squad."
     )
   if is_saved_model(model):
-    given = [name for part in _OF_MODELS for name in options.given(part)]
-    given.remove("model")
-    for name in given:
+    given_names = {name for part in _OF_MODELS for name in options.given(part)}
+    for name in sorted(given_names - {"model"}):
       raise ValueError(
-        f"`{name}` is fixed in an exported model. Leave it out, or give the "
-        "model directory."
+        f"{options.mention(name)} is fixed in an exported model. Leave it out, "
+        "or give the model directory."
       )
     return AnswerSource(model, options.n_best)
   windows, decoder = merged_options(options, saved_config(model), model)

@@ -29,11 +29,11 @@ _TARGETS = ("target_precision", "target_answered")
 
 def calibrate(options: "CalibrateOptions"):
   """Fits probabilities and a null threshold, and writes them into a model."""
-  before = _decoder_options(options)
+  decoder_options = _saved_decoder_options(options)
   paths = {"fitted": options.predict_file, "evaluated": options.evaluate_file}
   files = {name: read_squad(path) for name, path in paths.items() if path}
   extractor = Extractor.from_preset(
-    options.model, decoder_options=before, verify=options.verify
+    options.model, decoder_options=decoder_options, verify=options.verify
   )
   targets = {name: getattr(options, name) for name in _TARGETS}
   figures = {}
@@ -45,7 +45,7 @@ def calibrate(options: "CalibrateOptions"):
       squad_file.path,
     )
     if name == "fitted":
-      fitted = fitted_options(scored, before, **targets)
+      fitted = fitted_options(scored, decoder_options, **targets)
     figures[name] = {
       "data": os.path.basename(squad_file.path),
       "num_questions": len(squad_file.examples),
@@ -65,20 +65,20 @@ def calibrate(options: "CalibrateOptions"):
   if options.plots:
     from bert_span.reporting import calibration_plots  # matplotlib, an extra
 
-    # Of the questions that were not fitted, if there are any.
+    # The plots show questions that were not fitted, if there are any.
     part = figures.get("evaluated", figures["fitted"])
     for name in ("reliability", "risk_coverage"):
       draw = getattr(calibration_plots, f"{name}_figure")
       figure = draw({s: part[s][name] for s in ("before", "after")})
       contents[f"{name}.png"] = calibration_plots.png_bytes(figure)
   paths, _ = write_files(options.output_dir, contents)
-  # Last of all: a model is changed only when everything else has worked.
+  # Last: a model is changed only after everything else has succeeded.
   span_config.update_decoder(options.model, values)
   print(f"Written: {', '.join(paths)}", file=sys.stderr)
 
 
-def _decoder_options(options):
-  """The `DecoderOptions` of a model that can be calibrated."""
+def _saved_decoder_options(options):
+  """Returns the `DecoderOptions` of a model, which it checks."""
   model, version_2 = options.model, options.version_2_with_negative
   if span_config.find_embedded_model(model) != model:
     raise ValueError(
@@ -94,20 +94,22 @@ def _decoder_options(options):
     )
   extractor_class = find_extractor_class(saved["head"])
   path = os.path.join(model, span_config.TASK_FILE)
-  decoder = options_from_json(
+  decoder_options = options_from_json(
     extractor_class.decoder_class.options_type,
     saved["decoder"],
     f"{path}, decoder_options",
   )
   if version_2 is not None:
-    decoder = dataclasses.replace(decoder, version_2_with_negative=version_2)
+    decoder_options = dataclasses.replace(
+      decoder_options, version_2_with_negative=version_2
+    )
   try:
     check_calibration(
       extractor_class,
-      decoder,
+      decoder_options,
       options.target_precision,
       options.target_answered,
     )
   except ValueError as error:
-    raise ValueError(f"model={model}: {error}") from error
-  return decoder
+    raise ValueError(f"{error} (model={model})") from error
+  return decoder_options

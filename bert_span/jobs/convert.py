@@ -19,7 +19,7 @@ from bert_span.text.vocabulary import vocabulary_kind
 if typing.TYPE_CHECKING:
   from bert_span.convert import ConvertOptions
 
-_STRINGS = {
+_SAMPLE = {
   "question": ["Which river?"],
   "context": ["The Nile flows through Cairo."],
 }
@@ -27,7 +27,7 @@ _TOLERANCE = 1e-3
 
 
 def convert(options: "ConvertOptions"):
-  """Writes a trained model as another directory, and prints what was found."""
+  """Writes a trained model in another format, and prints what it is."""
   model, output_dir, to = options.model, options.output_dir, options.to
   if to == "huggingface" and os.path.lexists(output_dir):
     raise ValueError(
@@ -35,7 +35,7 @@ def convert(options: "ConvertOptions"):
     )
   extractor = load_extractor(options)
   extractor.check_trained()
-  expected = _logits(extractor)
+  expected = _sample_logits(extractor)
   tokenizer = extractor.preprocessor.tokenizer
   if to == "huggingface":
     if not isinstance(extractor, SpanExtractor):
@@ -53,19 +53,19 @@ def convert(options: "ConvertOptions"):
   written = type(extractor).from_preset(
     output_dir, extractor.window_options, extractor.decoder_options
   )
-  difference = np.max(np.abs(_logits(written) - expected))
+  difference = np.max(np.abs(_sample_logits(written) - expected))
   if not difference <= _TOLERANCE:
     raise ValueError(
-      f"{output_dir} computes otherwise than {model}: the logits of a question "
-      f"differ by {difference:.3g}. Do not use it; report this with the model."
+      f"The logits of {output_dir} and {model} differ by {difference:.3g} for "
+      "a sample question. Do not use the result; report this with the model."
     )
   architecture = architecture_of(extractor.backbone)
   lower = "lower-cased" if tokenizer.do_lower_case else "cased"
   print(f"Architecture: {architecture.name}")
   print(f"Parameters: {extractor.count_params():,}")
   print(f"Head: {extractor.head_name}")
-  kind = vocabulary_kind(tokenizer.full_vocabulary)
-  print(f"Vocabulary: {len(tokenizer.vocabulary):,} {kind}, {lower}")
+  tokens = vocabulary_kind(tokenizer.full_vocabulary)
+  print(f"Vocabulary: {len(tokenizer.vocabulary):,} {tokens}, {lower}")
   threshold = "none; version_2_with_negative allows unanswerable questions"
   if to == "huggingface":
     threshold = "not written; transformers has no place for it"
@@ -75,7 +75,7 @@ def convert(options: "ConvertOptions"):
   print(f"Written: {output_dir}", file=sys.stderr)
 
 
-def _logits(extractor):
-  """The logits of a question, so that no model is accepted that cannot run."""
-  outputs = extractor(extractor.preprocessor(_STRINGS))
-  return np.concatenate([np.ravel(each) for each in outputs.values()])
+def _sample_logits(extractor):
+  """Returns the logits of a question; a model that cannot run fails here."""
+  outputs = extractor(extractor.preprocessor(_SAMPLE))
+  return np.concatenate([np.ravel(logits) for logits in outputs.values()])

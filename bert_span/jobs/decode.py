@@ -1,4 +1,4 @@
-"""What decode does: makes prediction files of saved logits."""
+"""What decode does: makes prediction files from saved logits."""
 
 import os
 import typing
@@ -58,19 +58,19 @@ def decode(options: "DecodeOptions"):
   squad_file = read_squad(options.predict_file)
   examples = prediction_examples(squad_file, version_2)
   log_line(*squad_file.report.lines())
-  saved = [
+  saved_files = [
     SavedLogits(path, extractor_class.logits) for path in options.logits_file
   ]
-  decode = WindowDecoder(extractor_class, decoder_options)
+  decoder = WindowDecoder(extractor_class, decoder_options)
   predictions = []
   for batch, windows in window_batches(examples, preprocessor.windows):
-    taken = [file.take(batch, windows) for file in saved]
+    saved_logits = [file.take(batch, windows) for file in saved_files]
     means = {
-      name: np.mean([logits[name] for logits in taken], axis=0)
+      name: np.mean([logits[name] for logits in saved_logits], axis=0)
       for name in extractor_class.logits
     }
-    predictions += decode(WindowLogits(batch, windows, means))
-  for file in saved:
+    predictions += decoder(WindowLogits(batch, windows, means))
+  for file in saved_files:
     file.check_all_taken()
   return write_predictions(
     options.output_dir,

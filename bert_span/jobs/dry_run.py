@@ -1,7 +1,7 @@
-"""What a training would do, found without training: its steps and its memory.
+"""Reports the steps and the memory of a training that is not carried out.
 
-All that comes before the first step is done: what would stop a training stops
-the dry run, too. One step of the longest windows is made to measure its memory.
+Everything before the first step is done, so what would stop the training stops
+the dry run, too. The memory is measured in one step with the longest windows.
 """
 
 import contextlib
@@ -35,8 +35,8 @@ def fine_tuning_lines(extractor, training_set, options):
     num_steps, num_warmup_steps, options, options.output_dir
   )
   batches = batches_of(extractor, training_set, options)
-  rows = options.train_batch_size // num_replicas(options)
-  longest = np.resize(np.argsort(windows.lengths)[::-1], max(rows, 1))
+  num_rows = max(options.train_batch_size // num_replicas(options), 1)
+  longest = np.resize(np.argsort(windows.lengths)[::-1], num_rows)
   batch = windows.batch(longest, batches.padded_length(longest[:1]))
   loss_fn = window_loss_fn(extractor.preprocessor, extractor.make_loss(options))
   yield memory_line(extractor, loss_fn, batch, options, options)
@@ -47,17 +47,16 @@ def pretraining_lines(job, text):
   options = job.options
   steps = options.num_train_steps, options.num_warmup_steps
   yield from _step_lines(*steps, options, options.output_dir)
-  rows = options.train_batch_size // num_replicas(options)
+  num_rows = max(options.train_batch_size // num_replicas(options), 1)
   batches = job.input.training_batches(text, options.train_batch_size)
   first = next(iter(batches.dataset(0)))  # All batches have one length.
-  rows_of_first = {name: x[: max(rows, 1)] for name, x in first.items()}
-  batch = with_batch_weights(rows_of_first)
+  batch = with_batch_weights({name: x[:num_rows] for name, x in first.items()})
   loss_fn = pretraining_loss_fn(options.sbo_weight)
   yield memory_line(job.model, loss_fn, batch, options, options)
 
 
 def num_replicas(devices):
-  """The devices that share a batch, found without waiting for any of them."""
+  """Returns how many devices would share a batch, without connecting to any."""
   gpus = tf.config.list_physical_devices("GPU")
   strategy = choose_strategy(devices, len(gpus))
   if strategy == TPU:
@@ -70,11 +69,11 @@ def num_replicas(devices):
 
 
 def memory_line(model, loss_fn, batch, options, devices):
-  """A line on the memory of a step with a device's batch."""
+  """Returns a line on the memory of a step with the batch of one device."""
   if devices.is_tpu:
     return "Memory: not measured, there is no TPU on this machine."
   execution, peak = options.execution, None
-  # Pre-training has the names of the original's records.
+  # Batches of pre-training have the names of the original's records.
   ids = "token_ids" if "token_ids" in batch else "input_ids"
   rows, length = batch[ids].shape
   step = f"{rows} windows of {length} WordPieces in {execution.precision}"
@@ -94,12 +93,12 @@ def memory_line(model, loss_fn, batch, options, devices):
 
 
 def measure_step(model, loss_fn, batch, options):
-  """Makes one step on this machine's device; returns its `peak_bytes`."""
+  """Makes one step on this machine's device; returns the `peak_bytes`."""
   optimizer = BertAdamW(0.0)  # Changes no weight.
   variables = model.trainable_variables
   optimizer.build(variables)
   strategy = tf.distribute.get_strategy()
-  # Of one length, as the batches of a training with a fixed length are.
+  # The one batch has one length, as all have in a training of fixed length.
   dataset = tf.data.Dataset.from_tensors(batch)
   compiles = compiles_steps(options.execution, strategy, dataset)
   step = TrainStep(
@@ -111,7 +110,7 @@ def measure_step(model, loss_fn, batch, options):
 
 
 def peak_bytes():
-  """Peak bytes of TensorFlow on the GPU, or without one of the process."""
+  """Returns TensorFlow's peak bytes on the GPU; without one the process's."""
   if tf.config.list_physical_devices("GPU"):
     return tf.config.experimental.get_memory_info("GPU:0")["peak"]
   # Linux counts in KiB.

@@ -17,17 +17,17 @@ if typing.TYPE_CHECKING:
 
 def evaluate(options: "EvaluateOptions"):
   """Prints scores, writes them if a file is named, and returns them."""
-  scores = _scores(options)
-  show = format_bio_scores if options.multi_span else format_scores
-  print(show(scores), file=sys.stderr)
+  scores = _read_and_score(options)
+  table = format_bio_scores if options.multi_span else format_scores
+  print(table(scores), file=sys.stderr)
   if options.output_file:
     write_json_atomically(options.output_file, scores)
   print(json.dumps(scores))
   return scores
 
 
-def _scores(options):
-  """Scores by the official evaluator of the data."""
+def _read_and_score(options):
+  """Returns the scores by the official evaluator of the data."""
   predict_file, na_prob_file = options.predict_file, options.na_prob_file
   read = prediction_files.read_predictions
   if options.multi_span:
@@ -38,7 +38,7 @@ def _scores(options):
   elif options.na_prob_thresh != 1.0:
     log_line(
       "Without na_prob_file every no-answer score is 0, so na_prob_thresh="
-      f"{options.na_prob_thresh:g} decides alike for all questions."
+      f"{options.na_prob_thresh:g} has the same effect on all questions."
     )
   squad_file = read_squad(predict_file)
   log_line(*squad_file.report.lines())

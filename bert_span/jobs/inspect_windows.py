@@ -17,7 +17,7 @@ if typing.TYPE_CHECKING:
 
 
 def inspect_windows(options: "InspectWindowsOptions"):
-  """Writes the windows of a SQuAD file, labelled in training, as JSON lines."""
+  """Writes the windows of a SQuAD file as JSON lines."""
   squad_file = read_squad(options.input_file)
   version_2 = options.version_2_with_negative
   preprocessor = extractor_class_of(options).preprocessor_class(

@@ -23,7 +23,8 @@ def lint_squad(options: "LintSquadOptions"):
   needs_windows = options.preset or options.vocab_file
   settings = _settings(options) if needs_windows else None
   linted = lint_squad_file(options.file)
-  findings, figures, shown, repair = linted.findings, {}, None, None
+  findings, figures = linted.findings, {}
+  shown_settings = repair = None
   if linted.examples:
     learned = list(map(with_answer_to_learn, linted.examples))
     figures["characters"] = lint_report.summaries(
@@ -33,17 +34,19 @@ def lint_squad(options: "LintSquadOptions"):
     )
     if settings:
       log_line(f"Checking the windows of {len(learned):,} questions ...")
-      more_findings, more_figures, shown = _check_windows(
+      more_findings, more_figures, shown_settings = _check_windows(
         linted, options, *settings
       )
       findings, figures = findings + more_findings, figures | more_figures
     if options.fix:
       output_file = options.output_file
-      log_file = output_file.removesuffix(".json") + ".changes.jsonl"
+      log_file = f"{output_file}.changes.jsonl"
       changes = repair_squad_file(linted, output_file, log_file)
       repair = {"output_file": output_file, "log_file": log_file}
       repair["changes"] = len(changes)
-  report = lint_report.report_object(linted, findings, figures, shown, repair)
+  report = lint_report.report_object(
+    linted, findings, figures, shown_settings, repair
+  )
   if options.json:
     print(json.dumps(report))
   else:
@@ -56,7 +59,7 @@ def lint_squad(options: "LintSquadOptions"):
 
 # These two load TensorFlow, which a check without a vocabulary does not need.
 def _settings(options):
-  """Windows, longest answer and case: what was given, over what is saved."""
+  """Returns windows, longest answer and case, as given or else as saved."""
   from bert_span.extractors.loading import saved_config
 
   config = saved_config(options.preset)
@@ -69,7 +72,7 @@ def _settings(options):
 
 
 def _check_windows(linted, options, windows, longest, lower_case):
-  """Findings, figures and settings of the checks that need a vocabulary."""
+  """Returns findings, figures and settings of checks that need a vocabulary."""
   from bert_span.modeling.encoder import check_sequence_length
   from bert_span.presets.load_pretrained import load_pretrained
   from bert_span.presets.vocabulary_files import load_vocabulary
@@ -86,10 +89,10 @@ def _check_windows(linted, options, windows, longest, lower_case):
   findings, figures = lint_windows(
     linted, vocabulary, lower_case, windows, longest
   )
-  shown = {
+  shown_settings = {
     "vocabulary": options.preset or options.vocab_file,
     "do_lower_case": lower_case,
     **dataclasses.asdict(windows),
     "max_answer_length": longest,
   }
-  return findings, figures, shown
+  return findings, figures, shown_settings

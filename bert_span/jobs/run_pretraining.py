@@ -47,15 +47,20 @@ _SCORES_FILE = "eval_results.json"
 
 
 def run_pretraining(options: "RunPretrainingOptions"):
-  """Trains, exports and scores; `Preempted` if SIGTERM came."""
+  """Trains, exports and scores, as the options ask.
+
+  Raises:
+    ValueError: an option does not fit the text or the model.
+    Preempted: SIGTERM was received; the same run can continue.
+  """
   options.log_unused()
   if options.dry_run:
     _print_dry_run(options)
     return
-  # First of all: TensorFlow joins workers before it has run anything.
+  # First, as TensorFlow joins workers only before its first operation.
   strategy = start_strategy(options, options) if options.do_train else None
   # Before the model is loaded, so that a wrong path is reported first.
-  text, eval_text = _texts(options)
+  text, eval_text = _text_sources(options)
   job = PretrainingJob(options, strategy)
   if options.do_train:
     job.train(text, eval_text)
@@ -69,7 +74,7 @@ def run_pretraining(options: "RunPretrainingOptions"):
 
 def _print_dry_run(options):
   """Prints what `run_pretraining` would do."""
-  text, _ = _texts(options)
+  text, _ = _text_sources(options)
   job = PretrainingJob(options)
   print("Dry run: nothing is trained, nothing is written.")
   if options.do_train:
@@ -82,8 +87,8 @@ def _print_dry_run(options):
     )
 
 
-def _texts(options):
-  """The sources to train on and to score on, [] if they are not needed."""
+def _text_sources(options):
+  """Returns the text to train on and to score on; [] if it is not needed."""
   text, eval_text = [], []
   if options.do_train:
     text = find_sources(options)
@@ -96,8 +101,8 @@ def _texts(options):
   return text, eval_text
 
 
-def _source(options):
-  """Where the model comes from; without training, from an earlier call."""
+def _encoder_source(options):
+  """Returns the `EncoderSource`: without training, a model in output_dir."""
   directory = options.path(MODEL_DIRECTORY)
   if not options.do_train and tf.io.gfile.isdir(directory):
     return EncoderSource(preset=directory)
@@ -106,10 +111,10 @@ def _source(options):
 
 
 class PretrainingJob:
-  """The options of a run with its model, whose new weights follow the seed."""
+  """The options of a run and its model, whose new weights follow the seed."""
 
   def __init__(self, options, strategy=None):
-    self.options, source = options, _source(options)
+    self.options, source = options, _encoder_source(options)
     self._strategy, self._is_writer = strategy, is_chief(strategy)
     keras.utils.set_random_seed(options.seed)
     with scope_of(strategy):
@@ -127,10 +132,10 @@ class PretrainingJob:
     self.input = PretrainingInput(
       vocabulary, lower_case, options.max_seq_length, options.masking_options()
     )
-    filled = self._assign_heads(source, loaded.description)
+    head_names = self._assign_heads(source, loaded.description)
     log_line(
-      f"Starting from {loaded.description}, heads of it: "
-      f"{', '.join(filled) or 'none, they are new'}."
+      f"Starting from {loaded.description}. Heads taken from it: "
+      f"{', '.join(head_names) or 'none'}."
     )
 
   def train(self, text, eval_text=()):
@@ -219,7 +224,7 @@ class PretrainingJob:
   def _write_selected(self, selection):
     """Writes output_dir/model, with a dict or None as selection.json."""
     directory = self.options.path(MODEL_DIRECTORY)
-    # Without selection.json an incomplete model does not count as the best one.
+    # selection.json comes last: without it no model counts as the best one.
     with atomic_file.replaced_directory(
       directory,
       last=[SELECTION_FILE],
@@ -231,7 +236,7 @@ class PretrainingJob:
       write_selection(unfinished, selection)
 
   def _assign_heads(self, source, description):
-    """Sets the heads that the encoder's source has; returns their names."""
+    """Sets the heads that a source of the encoder has; returns their names."""
     heads = {}
     preset = source.preset and find_embedded_model(source.preset)
     if preset and tf.io.gfile.isdir(preset):

@@ -76,9 +76,10 @@ class _Run:
 
   options: "RunSquadOptions"
   extractor_class: type[Extractor]
-  decoder_options: DecoderOptions  # of the extractor
-  # The same with what was fitted to the model, if the run had ended before.
-  fitted_options: DecoderOptions
+  decoder_options: DecoderOptions
+  # The same with the calibration of the model in output_dir, which is used if
+  # the training had been completed before.
+  calibrated_options: DecoderOptions
 
   @property
   def version_2(self):
@@ -86,7 +87,7 @@ class _Run:
     return self.decoder_options.version_2_with_negative
 
   def read(self, path, split):
-    """Returns a `SquadFile`, or the split of the data set instead of it."""
+    """Returns the `SquadFile` of a path, or of a split of the data set."""
     options, dataset = self.options, None
     if options.dataset:
       dataset = options.dataset, split, options.data_dir
@@ -98,27 +99,34 @@ class _Run:
 
   def log_problems(self, squad_file):
     """Logs what is wrong with a `SquadFile`."""
-    most = sys.maxsize if self.options.verbose_logging else 3
-    log_line(*squad_file.report.lines(most))
+    num_places = sys.maxsize if self.options.verbose_logging else 3
+    log_line(*squad_file.report.lines(num_places))
 
 
 def run_squad(options: "RunSquadOptions", extractor_class=None):
-  """Trains, answers and scores; `Preempted` if SIGTERM came.
+  """Trains, answers and scores, as the options ask.
 
-  extractor_class is an `Extractor` instead of that of the head.
+  Args:
+    options: the options of the program.
+    extractor_class: a subclass of `Extractor`; by default that of the head.
+
+  Raises:
+    ValueError: an option does not fit the data or the model.
+    Preempted: SIGTERM was received; the same run can continue.
   """
   run = _run_of(options, extractor_class)
   if options.dry_run:
     _print_dry_run(run)
     return
-  # First of all: TensorFlow joins workers before it has run anything.
+  # First, as TensorFlow joins workers only before its first operation.
   strategy = start_strategy(options, options) if options.do_train else None
   is_writer = is_chief(strategy)
-  asks = is_writer and (options.do_predict or options.do_eval)
+  needs_questions = is_writer and (options.do_predict or options.do_eval)
   # Before the training, so that a wrong path is reported first.
-  questions = run.questions() if asks or options.eval_steps else None
+  is_read = needs_questions or options.eval_steps
+  questions = run.questions() if is_read else None
   if options.do_train and _train(run, questions, strategy):
-    run = dataclasses.replace(run, decoder_options=run.fitted_options)
+    run = dataclasses.replace(run, decoder_options=run.calibrated_options)
   if not is_writer:
     return  # Only the chief predicts and scores.
   if options.do_predict:
@@ -128,14 +136,14 @@ def run_squad(options: "RunSquadOptions", extractor_class=None):
 
 
 def _run_of(options, extractor_class):
-  """The `_Run` of options, which it checks and of which it logs the unused."""
-  trained = saved_config(options.path(MODEL_DIRECTORY))
-  saved = {}  # Of the model that predicts.
+  """Checks options, logs those without effect, and returns their `_Run`."""
+  output_config = saved_config(options.path(MODEL_DIRECTORY))
+  config = {}  # of the model that predicts; {} if it is trained first
   if not options.do_train:
-    saved = trained or saved_config(options.preset)
-  name = None if options.is_given("head") else saved.get("head")
+    config = output_config or saved_config(options.preset)
   if extractor_class is None:
-    extractor_class = find_extractor_class(name or options.head)
+    saved_head = None if options.is_given("head") else config.get("head")
+    extractor_class = find_extractor_class(saved_head or options.head)
   check_no_span(options, extractor_class)
   unused = {
     name: f"without head={head}"
@@ -153,21 +161,25 @@ def _run_of(options, extractor_class):
   return _Run(
     options,
     extractor_class,
-    _decoder_options(options, extractor_class, saved),
-    _decoder_options(options, extractor_class, trained),
+    _calibrated_options(options, extractor_class, config),
+    _calibrated_options(options, extractor_class, output_config),
   )
 
 
-def _decoder_options(options, extractor_class, saved):
-  """The options of a decoder, with what was fitted to a saved model.
+def _calibrated_options(options, extractor_class, config):
+  """Returns a run's decoder options, with what was fitted to a saved model.
 
-  All others follow the run's options alone, as in run_squad.
+  As in run_squad, nothing else is taken from the model.
   """
   options_type = extractor_class.decoder_class.options_type
-  decoder, fitted = saved.get("decoder", {}), {}
-  if decoder.get("temperature") is not None:
-    given = options.given(options_type)
-    fitted = {n: decoder[n] for n in FITTED if n in decoder and n not in given}
+  saved, fitted = config.get("decoder", {}), {}
+  if saved.get("temperature") is not None:
+    given_names = options.given(options_type)
+    fitted = {
+      name: saved[name]
+      for name in FITTED
+      if name in saved and name not in given_names
+    }
   return options_type.of(options, **fitted)
 
 
@@ -182,12 +194,12 @@ def _print_dry_run(run):
   if options.do_predict or options.do_eval:
     questions = len(run.questions().examples)
     steps = [(options.do_predict, "answered"), (options.do_eval, "scored")]
-    done = " and ".join(name for does, name in steps if does)
-    print(f"Then {questions:,} questions would be {done}.")
+    verbs = " and ".join(verb for is_asked, verb in steps if is_asked)
+    print(f"Then {questions:,} questions would be {verbs}.")
 
 
 def _train(run, questions, strategy):
-  """Trains and saves the model; returns whether it was trained before."""
+  """Trains and saves the model; returns whether it had been trained before."""
   options = run.options
   # Before the work on the data, so that a wrong path is reported first.
   teachers = {
@@ -225,19 +237,19 @@ def _train(run, questions, strategy):
       strategy=strategy,
       teachers=teachers,
     )
-    # A model that is saved again loses what was fitted to it.
-    is_trained = not num_steps and (
+    # Saving a model again would remove its calibration.
+    was_trained = not num_steps and (
       bool(selection) or _has_head_of(extractor, directory)
     )
-    if is_writer and not is_trained and not selection:
+    if is_writer and not was_trained and not selection:
       extractor.save_to_preset(directory)
   if is_writer:
     log_line(f"The model is in {directory}{selection_words(directory)}")
-  return is_trained
+  return was_trained
 
 
 def _has_head_of(extractor, directory):
-  """Whether a local directory has the very head of an extractor."""
+  """Whether the head in a local directory equals that of an extractor."""
   if is_remote(directory) or read_span_config(directory) is None:
     return False
   saved = read_heads(directory).get(extractor.head.name, {})
@@ -248,7 +260,7 @@ def _has_head_of(extractor, directory):
 
 
 def _training_inputs(run, strategy=None):
-  """(`SpanExtractor`, `LabelledWindows`, `EncoderSource.weights_digest`)."""
+  """Returns an extractor, its `LabelledWindows` and its `weights_digest`."""
   options, source = run.options, EncoderSource.of(run.options)
   # Before the model is loaded, so that bad questions are reported first.
   squad_file = run.read(options.train_file, "train")
@@ -276,42 +288,46 @@ def _predict(run, squad_file):
   run.log_problems(squad_file)
   extractor = _trained_extractor(run)
   logits = LogitsWriter(extractor.logits) if options.write_logits else None
-  is_cut = extractor.preprocessor.is_cut([e.question for e in examples]).numpy()
-  cut = [e.place for e, cut in zip(examples, is_cut, strict=True) if cut]
-  if cut:
-    name, num_more = f"of {cut[0]}", len(cut) - 1
+  are_cut = extractor.preprocessor.is_cut([e.question for e in examples])
+  rows = zip(examples, are_cut.numpy(), strict=True)
+  cut_places = [example.place for example, is_cut in rows if is_cut]
+  if cut_places:
+    name, num_more = f"of {cut_places[0]}", len(cut_places) - 1
     log_line(cut_question_line(extractor.window_options, name, num_more))
-  observer = None
+  agreement = None
   if "tag_logits" in extractor.logits:
-    observer = AgreementReport(options.disagreement_questions)
-  readers = [reader for reader in (logits, observer) if reader]
-  arguments = examples, options.predict_batch_size
-  if readers:  # They need the logits, which answers do without.
-    found = _observed_predictions(extractor, *arguments, readers)
+    agreement = AgreementReport(options.disagreement_questions)
+  observers = [observer for observer in (logits, agreement) if observer]
+  batch_size = options.predict_batch_size
+  if observers:  # Only they need the logits.
+    predictions = _observed_predictions(
+      extractor, examples, batch_size, observers
+    )
   else:
-    found = extractor.predictions(*arguments)
-  bar = tqdm.tqdm(
-    found, "Predicting", len(examples), unit="question", disable=None
+    predictions = extractor.predictions(examples, batch_size)
+  predictions = list(
+    tqdm.tqdm(
+      predictions, "Predicting", len(examples), unit="question", disable=None
+    )
   )
-  predictions = list(bar)
-  others = observer.files() if observer else {}
+  other_files = agreement.files() if agreement else {}
   if logits:
-    others[_LOGITS_FILE] = logits.content(options.max_seq_length)
+    other_files[_LOGITS_FILE] = logits.content(options.max_seq_length)
   prediction_files.write_predictions(
     options.output_dir,
     extractor.columns,
     predictions,
     run.version_2,
     options.no_span,
-    others,
+    other_files,
   )
 
 
-def _observed_predictions(extractor, examples, batch_size, readers):
-  """Yields predictions; each reader gets the logits that they come from."""
+def _observed_predictions(extractor, examples, batch_size, observers):
+  """Yields predictions; the observers get the logits that they come from."""
   for batch in extractor.window_logits(examples, batch_size):
-    for reader in readers:
-      reader.add(batch)
+    for observer in observers:
+      observer.add(batch)
     yield from extractor.decode(batch)
 
 
@@ -324,17 +340,17 @@ def _evaluate(run, squad_file):
     path = options.path(NULL_ODDS_FILE)
     null_odds = prediction_files.read_na_probs(path)
   scores = official_scores(squad_file, predictions, null_odds)
-  more = {}
+  span_scores = {}
   if run.extractor_class.columns.entries == "spans":
-    more = _scores_of_spans(options, squad_file)
-  write_json_atomically(options.path(_SCORES_FILE), {**scores, **more})
+    span_scores = _scores_of_spans(options, squad_file)
+  write_json_atomically(options.path(_SCORES_FILE), {**scores, **span_scores})
   print(format_scores(scores))
-  if more:
-    print(f"\n{format_bio_scores(more)}")
+  if span_scores:
+    print(f"\n{format_bio_scores(span_scores)}")
 
 
 def _scores_of_spans(options, squad_file):
-  """Scores of sets of spans, and how the tags agree with the annotators."""
+  """Returns scores of sets of spans, and of the tags against the annotators."""
   path = options.path(SPANS_FILE)
   spans = prediction_files.read_span_predictions(path)
   scores = evaluate_multi_span(squad_file.examples, spans)
@@ -344,18 +360,19 @@ def _scores_of_spans(options, squad_file):
 
 
 def _extractor_of(run, loaded, needs_head=False):
-  """The extractor of a `LoadedPreset`, with a new head unless it has one."""
-  options, head_name = run.options, run.extractor_class.head_name
-  has_head = trained_head_weights(run.extractor_class, loaded) is not None
+  """Returns the extractor of a `LoadedPreset`, with its head or a new one."""
+  options, extractor_class = run.options, run.extractor_class
+  head_name = extractor_class.head_name
+  has_head = trained_head_weights(extractor_class, loaded) is not None
   with_head = f", with its {head_name} head" if has_head else ""
   log_line(f"Starting from {loaded.description}{with_head}.")
   if needs_head and not has_head:
     raise ValueError(
-      f"The model has no {head_name} head, so its answers would be "
-      "random. Fine-tune it with do_train first, or give a fine-tuned model."
+      f"The model has no {head_name} head, so its answers would be random. "
+      "Fine-tune it with do_train first, or give a fine-tuned model."
     )
   return make_extractor(
-    run.extractor_class,
+    extractor_class,
     loaded,
     vocabulary=loaded.vocabulary(options.vocab_file),
     lower_case=EncoderSource.of(options).lower_case(loaded),
@@ -367,18 +384,18 @@ def _extractor_of(run, loaded, needs_head=False):
 
 
 def _trained_extractor(run):
-  """The model of the output directory, else a fine-tuned source."""
-  options, head_name = run.options, run.extractor_class.head_name
+  """Returns the model in output_dir, or else the one that the options name."""
+  options, extractor_class = run.options, run.extractor_class
   directory = options.path(MODEL_DIRECTORY)
   if tf.io.gfile.isdir(directory):
-    saved = (read_span_config(directory) or {}).get("head")
-    if saved not in (None, head_name):
+    saved_head = (read_span_config(directory) or {}).get("head")
+    if saved_head not in (None, extractor_class.head_name):
       raise ValueError(
-        f"{directory} has a {saved} head: give head={saved}, or another "
-        "output_dir."
+        f"{directory} has a {saved_head} head: give head={saved_head}, or "
+        "another output_dir."
       )
     log_line(f"Predicting with {directory}{selection_words(directory)}")
-    return run.extractor_class.from_preset(
+    return extractor_class.from_preset(
       directory,
       WindowOptions.of(options),
       run.decoder_options,

@@ -1,4 +1,4 @@
-"""What serve does: a server on one's own machine, and what it says."""
+"""What serve does: runs a server on this machine."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ def serve(options: "ServeOptions"):
     note = "The file runs in the browser; nothing runs here."
   else:
     app = _model_app(options)
-    note = "For one machine; production wants TensorFlow Serving."
+    note = "For this machine only; use TensorFlow Serving in production."
   host = f"[{options.host}]" if ":" in options.host else options.host
 
   def announce(port):
@@ -34,11 +34,11 @@ def serve(options: "ServeOptions"):
 
 
 def _model_app(options):
-  """The model and the demo page."""
+  """Returns the app of a model and its demo page."""
   extractor = load_extractor(options, dtype=options.dtype)
   steps = local_server.StoppableSteps()
   served = ServedModel(extractor, on_windows=steps)
-  # Traced now, so that the first answer takes no longer than others.
+  # Traced now, so that the first answer takes no longer than later ones.
   served.functions[SERVING_DEFAULT](
     question=tf.constant(["Who?"]), context=tf.constant(["Anna."])
   )
@@ -46,11 +46,12 @@ def _model_app(options):
 
 
 def _file_app(tflite, packages):
-  """The page that runs a .tflite file, with the folder of LiteRT.js."""
+  """Returns the app of the page that runs a .tflite file by LiteRT.js."""
   config = tflite_file.read_packed_config(tflite)
   if config["tflite"].get("dynamic_length"):
     raise ValueError(
-      f"{tflite}: LiteRT.js runs no file of dynamic_length. Export it without."
+      f"{tflite}: LiteRT.js cannot run a file that was exported with "
+      "dynamic_length. Export it without."
     )
   for package in ("core", "wasm-utils"):
     if not os.path.isdir(os.path.join(packages, package)):

@@ -8,11 +8,11 @@ def check_extra(extra, *packages, otherwise=""):
 
   Args:
     extra: name of the extra of bert_span.
-    *packages: names of modules.
-    otherwise: another remedy, after a comma.
+    *packages: names of the packages to import.
+    otherwise: another remedy, such as ", or give `plots`=False".
 
   Raises:
-    ValueError: one is missing.
+    ValueError: a package is missing.
   """
   missing = [name for name in packages if not importlib.util.find_spec(name)]
   if missing:

@@ -5,8 +5,8 @@
     n_best_size: int = option(20, "Answers in an n-best list.", minimum=1)
 
 cli/flags.py makes the flag --n_best_size of this field, docs/flags.md
-describes it, and a caller in Python is held to the same rules. Where a message
-names an option by a plain word it is in backquotes: `model`.
+describes it, and options that are made in Python are checked by the same rules.
+In messages an option whose name is a plain word is in backquotes: `model`.
 """
 
 import dataclasses
@@ -21,8 +21,8 @@ WORD, FOREIGN = "WORD", "FOREIGN"  # instead of the name of a flag
 # The greatest whole number of an option without a maximum: TensorFlow's sizes
 # and positions are int32.
 INT32_MAX = 2**31 - 1
-# Saved with the options of a run. Another number stands for other code, with
-# which equal options give other results: raise it whenever code becomes so.
+# Saved with the options of a run. Raise it when a change of the code changes
+# the results of equal options: a run that was started before cannot continue.
 RUN_FORMAT = 1
 _BOUNDS = (
   ("minimum", "of at least", operator.ge),
@@ -36,16 +36,16 @@ class CheckedOptions:
   """Base of option dataclasses, which checks values and their relations.
 
   The options of a program are a dataclass that inherits from several of these.
-  It knows which options were given, on the command line or in Python: all
-  others follow the model where they can. (dataclasses.replace gives all.)
+  It knows which options were given, on the command line or in Python; the
+  others follow what a model has saved. After dataclasses.replace all count as
+  given.
   """
 
   def __new__(cls, *values, **named):
     options = super().__new__(cls)
     fields = [f for f in dataclasses.fields(cls) if f.init and not f.kw_only]
-    # Frozen, as the dataclasses are.
     names = {*named, *(f.name for f in fields[: len(values)])}
-    object.__setattr__(options, "_given", names)
+    object.__setattr__(options, "_given", names)  # The dataclass is frozen.
     return options
 
   def __post_init__(self):
@@ -67,17 +67,26 @@ class CheckedOptions:
     return name in self._given and not is_empty(getattr(self, name))
 
   def given(self, options_type=None):
-    """Returns a dict of the given options of a dataclass, or of all."""
+    """Returns a dict of the given options, or of those of one dataclass."""
     fields = option_fields(options_type or self)
     names = [field.name for field in fields if self.is_given(field.name)]
     return {name: getattr(self, name) for name in names}
 
+  def mention(self, name):
+    """Returns how a message names an option: `name`, or `name`=False."""
+    return f"`{name}`=False" if getattr(self, name) is False else f"`{name}`"
+
   @classmethod
-  def of(cls, options, **others):
-    """Returns the part of a program's options that this dataclass has."""
+  def of(cls, options, **changes):
+    """Returns this dataclass with the values of a program's options.
+
+    Args:
+      options: options that have all fields of this dataclass, or some.
+      **changes: values that replace those of `options`.
+    """
     fields = [f for f in dataclasses.fields(cls) if hasattr(options, f.name)]
     values = {field.name: getattr(options, field.name) for field in fields}
-    return cls(**{**values, **others})
+    return cls(**{**values, **changes})
 
   def _check_relations(self, field):
     name = field.name
@@ -85,14 +94,15 @@ class CheckedOptions:
       return
     needs = field.metadata["needs"]
     if not all(map(self._is_on, needs)):
-      others = " and ".join(f"`{other}`" for other in needs)
-      raise ValueError(f"`{name}` needs {others}.")
+      needed = " and ".join(f"`{other}`" for other in needs)
+      raise ValueError(f"{self.mention(name)} needs {needed}.")
     for other in field.metadata["conflicts"]:
       if self.is_given(other) and self._is_on(other):
-        raise ValueError(f"Give either `{name}` or `{other}`.")
+        either = self.mention(name)
+        raise ValueError(f"Give either {either} or {self.mention(other)}.")
 
   def _is_on(self, name):
-    """Whether an option has a value that is more than a switch left off."""
+    """Whether an option has a value, and is not False as by default."""
     value = getattr(self, name)
     is_off = value is False and getattr(type(self), name, None) is False
     return not (is_off or is_empty(value))
@@ -124,16 +134,17 @@ def option(
     minimum, maximum, above, below: bounds of a number.
     choices: the values that a text may have.
     is_input, is_output: the value names files to read, or what is written.
-    writes: of an output that is a folder: regular expressions of the names in
-      it, or a dict of them by the option that asks for them. Of one that is a
-      file: the endings of files beside it.
+    writes: for a folder that is an output: a dict of the options that ask for
+      files (None: always) to regular expressions of the names of these files.
+      For a file that is an output: endings of the files written beside it.
     needs, conflicts: names of options that must, or must not, be given too.
-    flag: name of its flag; None is the field's own, WORD is a word of the
-      command line that is no flag, FOREIGN all flags that are not known, and
-      False is nothing.
+    flag: name of the flag; None is the name of the field. WORD: the option is a
+      word of the command line without dashes. FOREIGN: it holds all flags that
+      are not defined. False: the command line does not have it.
     flag_default: what --help shows as the default, if it is not `default`.
     alias: another name of the flag.
-    repeated: a tuple is given by repeating the flag, and not by commas.
+    repeated: whether the flag is repeated for several values; else commas
+      separate them.
   """
   metadata = dict(locals())
   if maximum is None and isinstance(minimum, int):
@@ -173,17 +184,17 @@ def options_from_json(options_type, values, source):
 
 def check_option(field, value):
   """Raises ValueError if a value breaks a rule of its field."""
-  kind, is_optional = option_type(field)
+  value_type, is_optional = option_type(field)
   rules = field.metadata
   if value is None and is_optional:
     return
   if rules["choices"]:
     is_allowed = value in rules["choices"]
     rule = f"one of {', '.join(rules['choices'])}"
-  elif kind is bool:
+  elif value_type is bool:
     is_allowed, rule = isinstance(value, bool), "True or False"
-  elif kind in (int, float):
-    number = numbers.Integral if kind is int else numbers.Real
+  elif value_type in (int, float):
+    number = numbers.Integral if value_type is int else numbers.Real
     bounds = [row for row in _BOUNDS if rules[row[0]] is not None]
     is_allowed = (
       isinstance(value, number)
@@ -192,12 +203,15 @@ def check_option(field, value):
       and all(is_within(value, rules[name]) for name, _, is_within in bounds)
     )
     words = " and ".join(f"{text} {rules[name]:,}" for name, text, _ in bounds)
-    rule = f"a {'whole' if kind is int else 'finite'} number {words}".strip()
-  elif typing.get_origin(kind) is tuple:
+    adjective = "whole" if value_type is int else "finite"
+    rule = f"a {adjective} number {words}".strip()
+  elif typing.get_origin(value_type) is tuple:
     is_allowed = isinstance(value, (tuple, list)) and all(
       not isinstance(part, str) or part.strip() for part in value
     )
     rule = "one or several values, none of them empty"
+  elif rules["is_output"] and not is_optional:
+    is_allowed, rule = not is_empty(value), "the name of a file"
   else:
     return
   if not is_allowed:
@@ -209,8 +223,10 @@ def option_type(field):
   """Returns the type of a field without None, and whether None is allowed."""
   if not isinstance(field.type, types.UnionType):
     return field.type, False
-  (kind,) = (t for t in typing.get_args(field.type) if t is not types.NoneType)
-  return kind, True
+  (value_type,) = (
+    x for x in typing.get_args(field.type) if x is not types.NoneType
+  )
+  return value_type, True
 
 
 def flag_name(field):
@@ -219,9 +235,10 @@ def flag_name(field):
 
 
 def flagfile_text(options):
-  """Returns a flagfile that repeats a run; defaults of flags are comments.
+  """Returns a flagfile that repeats a run.
 
-  What was not given may follow from the model: --do_lower_case, for one.
+  Options that were not given are comments with their defaults, since some, such
+  as do_lower_case, follow the model.
   """
   given, defaults = [], []
   for field in option_fields(options):
@@ -249,9 +266,12 @@ def _flag_lines(name, value, repeated):
 
 
 def check_same_options(path, saved, options):
-  """Raises ValueError unless a run of `path` continues with its options.
+  """Raises ValueError unless a run continues with the options of its start.
 
-  Both are dicts with the `RUN_FORMAT` as "format".
+  Args:
+    path: file or folder of the run, for messages.
+    saved, options: dicts of the options at the start and now, each with
+      `RUN_FORMAT` as "format".
   """
   if saved.get("format") != options["format"]:
     raise ValueError(

@@ -79,8 +79,8 @@ class EncoderSource(CheckedOptions):
     lower = self.do_lower_case is not False
     if (_CASED_NAME if lower else _UNCASED_NAME).search(checkpoint):
       raise ValueError(
-        f"init_checkpoint={checkpoint} contradicts do_lower_case, which is "
-        f"{lower}. Give do_lower_case=false for a cased model only."
+        f"init_checkpoint={checkpoint} contradicts do_lower_case={lower}. "
+        "Give do_lower_case=False for a cased model only."
       )
     if self.preset:
       return load_pretrained(self.preset, self.verify)
@@ -101,7 +101,7 @@ class EncoderSource(CheckedOptions):
     if None not in (given, trained) and given != trained:
       raise ValueError(
         f"do_lower_case={given} contradicts {loaded.description}, which was "
-        f"trained with {trained}. Leave the flag out."
+        f"trained with {trained}. Leave it out."
       )
     if given is None and trained is None and self.preset:
       # As in `load`.
@@ -117,8 +117,8 @@ class EncoderSource(CheckedOptions):
       lower_case = not is_cased(vocabulary)
       log_line(
         f"{loaded.description} does not say whether it is cased. By the pieces "
-        f"of its vocabulary: do_lower_case={str(lower_case).lower()}, which "
-        "the flag can change."
+        f"of its vocabulary: do_lower_case={lower_case}. Give do_lower_case if "
+        "this is wrong."
       )
       return lower_case
     return given is not False and trained is not False

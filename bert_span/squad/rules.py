@@ -39,9 +39,9 @@ def training_examples(
       )
   elif not squad_file.version_2:
     raise ValueError(
-      f"{path}: version_2_with_negative=True with a SQuAD 1.1 file: no "
-      "question has the key is_impossible, so a model would never see an "
-      "unanswerable one. Leave it out, or train on a SQuAD 2.0 file."
+      f"{path}: no question has the key is_impossible (SQuAD 1.1), so a model "
+      "would never see an unanswerable one. Leave out "
+      "version_2_with_negative=True, or train on a SQuAD 2.0 file."
     )
   else:
     _report_all_answerable(squad_file)

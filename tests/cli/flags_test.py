@@ -117,6 +117,8 @@ class _Named(CheckedOptions):
   head: str = option("a", "A head.")
   n_best: int = option(1, "A number.", flag="best")
   n_best_size: int = option(1, "A size.")
+  web: bool = option(False, "A switch.")
+  lower_case: bool | None = option(None, "A switch.", flag="lower")
 
 
 @pytest.mark.parametrize(
@@ -126,6 +128,11 @@ class _Named(CheckedOptions):
     ("the head `head` and `other`", "the head --head and `other`"),
     ("a head=bio; head: head", "a --head=bio; head: head"),
     ("head must be a. Received: head", "--head must be a. Received: head"),
+    ("head=False", "--head=False"),
+    ("`web`=False needs `web`.", "--noweb needs --web."),
+    ("Give web=True or lower_case.", "Give --web or --lower."),
+    ("lower_case=true, lower_case=false.", "--lower, --nolower."),
+    ("a lower_case=False or web=Falsehood", "a --nolower or --web=Falsehood"),
     ("/tmp/n_best/x.n_best.json n_best_", "/tmp/n_best/x.n_best.json n_best_"),
     (
       "x.json: n_best must be 1, see n_best.",

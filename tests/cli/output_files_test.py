@@ -47,6 +47,7 @@ _SCORE = "run_squad --do_eval --output_dir=."
     # Even by default.
     (f"{_REPORT} --predict_file=X", "report.html"),
     ("lint_squad X --fix --output_file=X", "squad.json"),
+    ("lint_squad a.json --fix --vocab_file=X", "a.fixed.json.changes.jsonl"),
     ("convert --model=X --output_dir=X", "model"),
     ("calibrate --model=x --predict_file=X --output_dir=.", "calibration.json"),
     (

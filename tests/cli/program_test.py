@@ -1,7 +1,5 @@
 """How programs end and what they print."""
 
-import contextlib
-import os
 import signal
 import subprocess
 import sys
@@ -132,28 +130,6 @@ def test_sigterm_acts_as_before_once_an_export_has_returned(
   status, line = run_main(main_of(f"export.{name}"))
   assert status == 1 and "--model is required" in line
   assert signal.getsignal(signal.SIGTERM) is before
-
-
-@pytest.mark.parametrize("raised", [None, SystemExit, KeyboardInterrupt])
-def test_notes_of_the_import_are_kept_back_unless_it_fails(
-  monkeypatch, capfd, raised
-):
-  def import_keras():
-    os.write(2, b"a note of a library")
-    assert sys.modules["matplotlib"] is None  # Importing it would fail.
-    if raised:
-      raise raised
-
-  for name in ("keras", "matplotlib"):
-    monkeypatch.delitem(sys.modules, name, raising=False)
-  monkeypatch.setattr(program, "ensure_tensorflow_backend", import_keras)
-  monkeypatch.setattr(program.gc, "freeze", lambda: None)
-  with pytest.raises(raised) if raised else contextlib.nullcontext():
-    program.import_tensorflow()
-  sys.stderr.write("after")
-  assert "matplotlib" not in sys.modules
-  shown = "a note of a library" if raised is SystemExit else ""
-  assert capfd.readouterr().err == f"{shown}after"
 
 
 def test_sigterm_is_an_exit_where_an_import_hides_it():

@@ -96,8 +96,9 @@ def test_what_an_exported_model_has_fixed_is_refused(
   options = BeamPredictOptions(
     model=tmp_path, input=questions, output_dir=tmp_path / "out", **given
   )
-  (name,) = given
-  with pytest.raises(ValueError, match=f"`{name}` is fixed"):
+  ((name, value),) = given.items()
+  named = f"`{name}`=False" if value is False else f"`{name}`"
+  with pytest.raises(ValueError, match=f"{named} is fixed"):
     job.beam_predict(options)
 
 

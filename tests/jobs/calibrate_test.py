@@ -218,7 +218,7 @@ def test_mistakes_are_named_and_leave_the_model(tmp_path):
       dict.fromkeys(calibrate._TARGETS, 0.9),
       "target_precision.* or .*target_answered",
     ),
-    (bio, dev, {}, f"{bio}.*bio head"),
+    (bio, dev, {}, f"bio head.*{bio}"),
     (tmp_path, dev, {}, r"task\.json"),
   ):
     with pytest.raises(ValueError, match=message):

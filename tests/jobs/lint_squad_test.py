@@ -69,11 +69,11 @@ def test_fix_writes_a_copy_that_passes_and_json_says_all(tmp_path, capsys):
   ]
   assert value["repair"] == {
     "output_file": str(tmp_path / "ada.fixed.json"),
-    "log_file": str(tmp_path / "ada.fixed.changes.jsonl"),
+    "log_file": str(tmp_path / "ada.fixed.json.changes.jsonl"),
     "changes": 2,
   }
   assert value["settings"]["vocabulary"] == vocab_file
-  log = (tmp_path / "ada.fixed.changes.jsonl").read_text().splitlines()
+  log = (tmp_path / "ada.fixed.json.changes.jsonl").read_text().splitlines()
   assert len(log) == 2
   _lint(path, **settings)
   text = capsys.readouterr().out

@@ -160,7 +160,7 @@ def test_the_model_continues_on_records(trained, folder):
     *("--nosbo", "--nodo_export", "--precision=bfloat16"),
     *("--num_devices=2", "--accumulate_steps=2"),
   )
-  assert "heads of it: masked language model." in result.stderr
+  assert "Heads taken from it: masked language model." in result.stderr
   assert "Training on 2 CPUs, " in result.stderr
   assert not (output_dir / "tf1").exists()
   assert read(output_dir / "eval_results.json")["num_mlm_targets"] > 0

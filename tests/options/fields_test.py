@@ -93,7 +93,9 @@ class _Program(_Part):
   size: int = changed(_Part, "size", default=6)
   model: str | None = option(None, "A model.", conflicts=("file", "fix"))
   file: str | None = option(None, "A file.")
-  fix: bool = option(False, "A switch.", needs=("file",))
+  fix: bool = option(False, "A switch.", needs=("file",), conflicts=("lower",))
+  lower: bool | None = option(None, "A switch.")
+  folder: str = option("out", "A folder.", is_output=True)
   verify: bool = option(True, "A switch.", needs=("model",))
   step: int | None = option(8, "A step.", minimum=1)
   cores: int | None = option(None, "Cores.", flag_default=2)
@@ -109,7 +111,9 @@ class _Program(_Part):
     ({"model": "m", "fix": True, "file": ""}, ("model", "fix")),
     ({"fix": True}, ("fix", "needs", "file")),
     ({"fix": True, "file": ""}, ("fix", "needs", "file")),
-    ({"verify": False}, ("verify", "needs", "model")),
+    ({"verify": False}, ("`verify`=False needs `model`",)),
+    ({"folder": ""}, ("folder", "''")),
+    ({"lower": False, "fix": True, "file": "f"}, ("`fix` or `lower`=False",)),
     ({"texts": "abc"}, ("texts", "'abc'")),
     ({"texts": ("a", " ")}, ("texts", "' '")),
     ({"size": 0}, ("size", "0")),
@@ -163,6 +167,7 @@ def test_a_flagfile_repeats_the_given_options():
     "--texts=a",
     "--texts=b,c",
     "# --cores=2",
+    "# --folder=out",
     "# --size=6",
     "# --verify",
   ]

@@ -29,7 +29,7 @@ def test_lower_case_comes_from_flag_model_or_vocabulary(tmp_path, capsys):
     source = EncoderSource(preset="p", do_lower_case=flag)
     one = loaded(lower_case=model, vocabulary_path=str(path))
     assert source.lower_case(one) is expected
-  assert capsys.readouterr().err.count("do_lower_case=false") == 1
+  assert capsys.readouterr().err.count("do_lower_case=False") == 1
   # As in the original, whose flag is true by default.
   assert (
     EncoderSource(bert_config_file="c", vocab_file="v").lower_case(loaded())
@@ -48,7 +48,7 @@ def test_a_flag_that_contradicts_the_model_is_refused():
       vocab_file="v",
       do_lower_case=flag,
     )
-    with pytest.raises(ValueError, match=f"{name}.*do_lower_case=false"):
+    with pytest.raises(ValueError, match=f"{name}.*do_lower_case=False"):
       source.load()
 
 
