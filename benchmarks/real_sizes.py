@@ -27,7 +27,6 @@ import importlib.util
 import itertools
 import json
 import os
-import resource
 import tempfile
 import time
 
@@ -42,6 +41,7 @@ from benchmarks.repetitions import (
 )
 from benchmarks.tables import print_head, print_row
 from bert_span.cli import program
+from bert_span.storage.process_memory import process_peak_bytes
 
 _BASE, _LARGE = Shape(12, 12, 768), Shape(24, 16, 1024)
 # Architecture, shape, tokens; sizes of the published configurations.
@@ -185,10 +185,12 @@ def _transformers(path):
 
 def _answering(load_seconds, answer):
   """Describes the times of loading and of a function of two lists."""
+  load_gb = process_peak_bytes() / 1e9
   (first,), _ = repeated_seconds(lambda: answer([_QUESTION], [_PASSAGE]), 1, 0)
   one, sixteen = (_median_ms(answer, n) for n in (1, 16))
   return _result(
-    f"load {load_seconds:.1f} s, first answer {first:.1f} s, one {one:.0f} ms, "
+    f"load {load_seconds:.1f} s ({load_gb:.2f} GB), "
+    f"first answer {first:.1f} s, one {one:.0f} ms, "
     f"sixteen {sixteen:.0f} ms"
   )
 
@@ -220,9 +222,7 @@ def _training(path, recompute=False):
 
 
 def _result(measured):
-  # Linux counts in KiB.
-  peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-  return {"time": measured, "peak_gb": peak / 1e9}
+  return {"time": measured, "peak_gb": process_peak_bytes() / 1e9}
 
 
 _CASES = {

@@ -5,13 +5,13 @@ the dry run, too. The memory is measured in one step with the longest windows.
 """
 
 import contextlib
-import resource
 
 import numpy as np
 import tensorflow as tf
 
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.pretraining.loss import pretraining_loss_fn, with_batch_weights
+from bert_span.storage.process_memory import process_peak_bytes
 from bert_span.training.checkpoints import steps_made
 from bert_span.training.fine_tuner import batches_of, window_loss_fn
 from bert_span.training.optimizer import BertAdamW
@@ -113,8 +113,7 @@ def peak_bytes():
   """Returns TensorFlow's peak bytes on the GPU; without one the process's."""
   if tf.config.list_physical_devices("GPU"):
     return tf.config.experimental.get_memory_info("GPU:0")["peak"]
-  # Linux counts in KiB.
-  return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+  return process_peak_bytes()
 
 
 def _step_lines(num_steps, num_warmup_steps, options, output_dir):

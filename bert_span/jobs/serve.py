@@ -1,5 +1,6 @@
 """What serve does: runs a server on this machine."""
 
+import functools
 import os
 import sys
 import typing
@@ -19,10 +20,10 @@ if typing.TYPE_CHECKING:
 def serve(options: "ServeOptions"):
   """Serves a model or a .tflite file, with its page, until stopped."""
   if options.web:
-    app = _file_app(options.tflite, options.litert)
+    load = functools.partial(_file_app, options.tflite, options.litert)
     note = "The file runs in the browser; nothing runs here."
   else:
-    app = _model_app(options)
+    load = functools.partial(_model_app, options)
     note = "For this machine only; use TensorFlow Serving in production."
   host = f"[{options.host}]" if ":" in options.host else options.host
 
@@ -30,7 +31,7 @@ def serve(options: "ServeOptions"):
     text = f"Open http://{host}:{port}/ and end with Ctrl+C.\n{note}"
     print(text, file=sys.stderr, flush=True)
 
-  local_server.serve(app, options, announce)
+  local_server.serve(load, options, announce)
 
 
 def _model_app(options):
@@ -38,7 +39,7 @@ def _model_app(options):
   extractor = load_extractor(options, dtype=options.dtype)
   steps = local_server.StoppableSteps()
   served = ServedModel(extractor, on_windows=steps)
-  # Traced now, so that the first answer takes no longer than later ones.
+  # The first run allocates memory: so no request takes longer than others.
   served.functions[SERVING_DEFAULT](
     question=tf.constant(["Who?"]), context=tf.constant(["Anna."])
   )

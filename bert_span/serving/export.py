@@ -64,7 +64,7 @@ def export_saved_model(
       _TOLERANCE[dtype],
     )
     if with_warmup:
-      pairs = [(example.question, example.context) for example in examples]
+      pairs = [(x.question, x.context) for x in sample_examples(SHORT)]
       longest = max(pairs, key=lambda pair: len(pair[1]))
       batches = [pairs[:1], pairs[:8], [longest]]
       length = extractor.window_options.max_seq_length

@@ -56,25 +56,61 @@ _FILE_POLICY = (
 )
 
 
-def serve(app, options, on_start):
+def serve(load, options, on_start):
   """Runs a `model_app` or `file_app` until SIGINT or SIGTERM.
 
-  On a signal, the current request may end, and new ones are refused. on_start
-  is called with the port when the server listens.
+  On a signal, the current request may end, and new ones are refused.
+
+  Args:
+    load: function that returns the app. Until then all paths have status 503.
+    options: `ServerOptions`.
+    on_start: called with the port when the app is loaded.
+
+  Raises:
+    Exception: what `load` raises; the server ends.
   """
+  app = LoadingApp()
   config = uvicorn.Config(
     guarded(app, options.host),
     http=PromptProtocol,
     host=options.host,
     port=options.port,
     log_level="warning",
+    lifespan="off",
     limit_concurrency=_MOST_REQUESTS,
     timeout_graceful_shutdown=options.request_seconds,
   )
-  with contextlib.suppress(KeyboardInterrupt), config.bind_socket() as socket:
+  server = uvicorn.Server(config)
+
+  def start(port):
+    try:
+      app.loaded = load()
+      on_start(port)
+    except BaseException:
+      server.should_exit = True
+      raise
+
+  with (
+    contextlib.suppress(KeyboardInterrupt),
+    config.bind_socket() as socket,
+    futures.ThreadPoolExecutor(max_workers=1) as thread,
+  ):
     socket.listen()
-    on_start(socket.getsockname()[1])
-    uvicorn.Server(config).run([socket])
+    starting = thread.submit(start, socket.getsockname()[1])
+    server.run([socket])
+    starting.result()
+
+
+class LoadingApp:
+  """An app that has status 503 until the one to serve is `loaded`."""
+
+  loaded = None
+
+  async def __call__(self, scope, receive, send):
+    app = self.loaded or JSONResponse(
+      {"error": "The model is loading."}, 503, {"Retry-After": "1"}
+    )
+    await app(scope, receive, send)
 
 
 class PromptProtocol(H11Protocol):
@@ -127,8 +163,10 @@ class StoppableSteps:
 def model_app(served, preprocessor, options, steps):
   """Returns the app of a `ServedModel`: the REST API and the demo page.
 
-  `steps` are the model's `StoppableSteps`.
+  `steps` are the model's `StoppableSteps`. The functions are traced here, so
+  that no request waits for it.
   """
+  specs = {name: _input_specs(f) for name, f in served.functions.items()}
   # One request at a time: TensorFlow uses all cores for it.
   thread = futures.ThreadPoolExecutor(max_workers=1)
 
@@ -160,7 +198,9 @@ def model_app(served, preprocessor, options, steps):
   async def predict(request):
     _check_model(request, options.model_name)
     functions, windows = served.functions, preprocessor.options
-    return await answer(request, lambda x: _predictions(functions, windows, x))
+    return await answer(
+      request, lambda x: _predictions(functions, specs, windows, x)
+    )
 
   async def windows(request):
     return await answer(request, lambda body: _windows(preprocessor, body))
@@ -292,7 +332,7 @@ def _check_size(content, most):
     raise HTTPException(413, f"The body has more than {most:,} bytes.")
 
 
-def _predictions(functions, window_options, request):
+def _predictions(functions, input_specs, window_options, request):
   """Answers the JSON of a :predict request in TensorFlow Serving's format.
 
   Rows, {"instances": [{"question": .., "context": ..}]}, give
@@ -309,7 +349,7 @@ def _predictions(functions, window_options, request):
   has_rows = "instances" in request
   if has_rows == ("inputs" in request):
     raise ValueError('Give either "instances" (rows) or "inputs" (columns).')
-  specs = _input_specs(functions[name])
+  specs = input_specs[name]
   columns = request.get("inputs")
   if has_rows:
     columns = _columns_of_rows(request["instances"], specs)

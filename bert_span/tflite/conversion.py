@@ -23,9 +23,26 @@ INPUT_NAMES = ("ids", "mask", "segment_ids")
 _ONE_SCALE_A_MATRIX = (
   "_experimental_disable_per_channel_quantization_for_dense_layers"
 )
+# Bytes of a weight by quantization. A FlatBuffer has signed 32-bit offsets.
+_WEIGHT_BYTES = {"none": 4, "float16": 2, "dynamic": 1}
+MOST_BYTES = 2**31 - 1
 # The largest scale of a matrix has this many steps, so a step is below
 # float32's rounding.
 _STEPS = 1 << 24
+
+
+def check_size(extractor, quantization):
+  """Raises ValueError if a file of the model would exceed the format's 2 GB."""
+  num_weights = extractor.count_params()
+  sizes = {name: n * num_weights for name, n in _WEIGHT_BYTES.items()}
+  if sizes[quantization] > MOST_BYTES:
+    smaller = [repr(name) for name, n in sizes.items() if n <= MOST_BYTES]
+    raise ValueError(
+      f"quantization={quantization!r} would take {sizes[quantization]:,} bytes "
+      f"for {num_weights:,} weights, and a TFLite file has at most "
+      f"{MOST_BYTES:,}. "
+      + (f"Use {' or '.join(smaller)}." if smaller else "Use a smaller model.")
+    )
 
 
 def convert_model(extractor, options):

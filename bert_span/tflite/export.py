@@ -12,7 +12,7 @@ from bert_span.squad.options import SHORT
 from bert_span.squad.sample_examples import sample_examples
 from bert_span.storage import atomic_file
 from bert_span.storage.log import log_line, progress
-from bert_span.tflite.conversion import convert_model
+from bert_span.tflite.conversion import check_size, convert_model
 from bert_span.tflite.metadata import with_metadata
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
 from bert_span.tflite.tflite_extractor import (
@@ -106,6 +106,7 @@ def _license(training):
 def tflite_content(extractor, options):
   """Returns the bytes of a TFLite file that is not verified yet."""
   extractor.check_trained()
+  check_size(extractor, options.quantization)
   config = span_config(extractor)
   config["tflite"] = {
     "max_length": extractor.window_options.max_seq_length,

@@ -34,10 +34,12 @@ def verify_file(path, extractor, examples, quantization):
   ops = tflite_file.op_counts(tflite_file.parse(read_bytes(path)))
   tflite_file.check_builtin_ops(ops)
   candidate = TFLiteSpanExtractor(
-    path, extractor.window_options, extractor.decoder_options
+    path,
+    extractor.window_options,
+    extractor.decoder_options,
+    num_threads=os.cpu_count(),
   )
   _check_lengths(candidate.runner)
-  window = np.zeros([1, candidate.runner.max_length], np.int32)
   log_line(f"Answering {len(examples)} questions with the file ...")
   actual = list(progress(_checked_answers(candidate, examples), len(examples)))
   log_line("Answering them with the model ...")
@@ -50,7 +52,7 @@ def verify_file(path, extractor, examples, quantization):
     "ops": ops,
     "size_bytes": os.path.getsize(path),
     "peak_arena_bytes": peak_arena_bytes(
-      path, dict.fromkeys(INPUT_NAMES, window)
+      path, dict.fromkeys(INPUT_NAMES, candidate.runner.max_length)
     ),
   }
 
@@ -64,8 +66,11 @@ def _checked_answers(candidate, examples):
 
 def _check_lengths(runner):
   """Runs padding alone, a single WordPiece, and windows of several lengths."""
-  for length in sorted({1, 2, runner.max_length // 2, runner.max_length}):
-    for num_tokens in sorted({0, 1, length}):
+  longest = runner.max_length
+  # The runner pads shorter windows of a fixed length.
+  lengths = {1, 2, longest // 2, longest} if runner.is_dynamic else {longest}
+  for length in sorted(lengths):
+    for num_tokens in sorted({0, 1, length // 2, length}):
       mask = (np.arange(length) < num_tokens).astype(np.int32)
       inputs = f"a window of {length} positions with {num_tokens} WordPieces"
       _check_finite(runner(mask, mask, 0 * mask), inputs)
@@ -117,7 +122,7 @@ def _span_offsets(prediction):
   return [(span.char_start, span.char_end) for span in prediction.spans]
 
 
-def peak_arena_bytes(path, inputs):
+def peak_arena_bytes(path, lengths):
   """Computes the largest total size of tensors that are live together.
 
   The runtime allocates tensors in one arena and frees each after its last use:
@@ -128,10 +133,16 @@ def peak_arena_bytes(path, inputs):
 
   The arena of TFLite's kernels is at least as large as the peak; delegates such
   as XNNPACK allocate more. The peak of a loop's graph is added to that of the
-  graph around it. Constants and strings are not counted.
+  graph around it. Constants and strings are not counted. Inputs are int32
+  [1, length], with their `lengths` by name.
   """
   interpreter = make_interpreter(path, plain_kernels=True)
-  interpreter.get_signature_runner()(**inputs)
+  if any(-1 in x["shape_signature"] for x in interpreter.get_input_details()):
+    # The sizes are known only after a run.
+    run = interpreter.get_signature_runner()
+    run(**{name: np.zeros([1, n], np.int32) for name, n in lengths.items()})
+  else:
+    interpreter.allocate_tensors()
   model = tflite_file.parse(read_bytes(path))
   peak = 0
   for number, graph in enumerate(model.subgraphs):

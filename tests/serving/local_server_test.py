@@ -284,7 +284,9 @@ def test_the_program_says_where_it_listens_and_its_page_gets_the_models_name():
     connection = http.client.HTTPConnection("127.0.0.1", port)
     with contextlib.suppress(ConnectionError), contextlib.closing(connection):
       connection.request("GET", "/")
-      locations.append(connection.getresponse().getheader("location"))
+      response = connection.getresponse()
+      if response.status != 503:  # loading
+        locations.append(response.getheader("location"))
     return locations
 
   program.send_signal_when(ask, signal.SIGINT)
@@ -328,24 +330,31 @@ def test_an_answer_that_takes_too_long_ends_with_504_and_is_not_finished():
     assert steps.ended.wait(60)
 
 
+@pytest.fixture
+def servers(monkeypatch):
+  """The uvicorn servers that are made."""
+  made = []
+
+  class Server(uvicorn.Server):
+    def __init__(self, config):
+      super().__init__(config)
+      made.append(self)
+
+  monkeypatch.setattr(uvicorn, "Server", Server)
+  return made
+
+
 @pytest.mark.large
-def test_a_server_that_is_stopped_answers_what_it_was_asked(monkeypatch):
+def test_a_server_that_is_stopped_answers_what_it_was_asked(servers):
   async def slow(request):
     asked.set()
     await asyncio.sleep(6)
     return JSONResponse("answered")
 
-  servers, ports, replies, asked = [], [], [], threading.Event()
-
-  class Server(uvicorn.Server):
-    def __init__(self, config):
-      super().__init__(config)
-      servers.append(self)
-
-  monkeypatch.setattr(uvicorn, "Server", Server)
+  ports, replies, asked = [], [], threading.Event()
   app, options = Starlette(routes=[Route("/", slow)]), ServerOptions(port=0)
   serving = threading.Thread(
-    target=local_server.serve, args=(app, options, ports.append)
+    target=local_server.serve, args=(lambda: app, options, ports.append)
   )
   serving.start()
   while not ports:
@@ -362,6 +371,58 @@ def test_a_server_that_is_stopped_answers_what_it_was_asked(monkeypatch):
   asking.join()
   serving.join(10)
   assert replies == [(200, "answered")] and not serving.is_alive()
+
+
+def test_a_server_says_that_its_model_is_loading_and_then_that_it_is_there(
+  servers,
+):
+  is_loaded, ports = threading.Event(), []
+
+  def load():
+    assert is_loaded.wait(60)
+    return _app()
+
+  arguments = load, ServerOptions(port=0), ports.append
+  serving = threading.Thread(target=local_server.serve, args=arguments)
+  serving.start()
+  while not servers or not servers[0].started:
+    time.sleep(0.02)
+  try:
+    port = servers[0].servers[0].sockets[0].getsockname()[1]
+    loading = 503, {"error": "The model is loading."}
+    assert _request(port, "/healthz") == loading
+    assert _request(port, _PREDICT, {"instances": [_ROW]}) == loading
+    assert not ports
+    is_loaded.set()
+    while not ports:
+      time.sleep(0.02)
+    assert ports == [port]
+    assert _request(port, "/healthz") == (200, {"status": "ok"})
+  finally:
+    is_loaded.set()
+    servers[0].should_exit = True  # as SIGTERM
+    serving.join()
+
+
+def test_a_server_whose_model_cannot_be_loaded_ends_with_the_reason():
+  def load():
+    raise ValueError("qa has no head.")
+
+  with pytest.raises(ValueError, match="qa has no head"):
+    local_server.serve(load, ServerOptions(port=0), print)
+
+
+def test_no_request_traces_a_graph():
+  def num_traces():
+    functions = served_model(SpanExtractor)[0].functions.values()
+    return [function.experimental_get_tracing_count() for function in functions]
+
+  with running_app(_app()) as port:
+    before = num_traces()
+    for body in ({"instances": [_ROW] * 3}, _logits(3)):
+      assert _request(port, _PREDICT, body)[0] == 200
+    assert num_traces() == before
+  assert min(before) > 0
 
 
 def test_a_question_whose_end_is_not_read_is_named(port, capsys):

@@ -81,3 +81,17 @@ def test_eight_bits_lose_little_where_parts_of_a_matrix_differ_in_size(
   monkeypatch.setattr(conversion, "QuantizableEncoder", conversion.PlainEncoder)
   plain = error()
   assert rescaled < plain / 20
+
+
+def test_a_file_larger_than_the_format_allows_is_refused_with_what_fits(
+  monkeypatch, tmp_path
+):
+  model = tiny_extractor()
+  size = 4 * model.count_params()
+  monkeypatch.setattr(conversion, "convert_model", None)
+  path = tmp_path / "qa.tflite"
+  for most, remedies in ((size // 2, "'float16' or 'dynamic'"), (9, "smaller")):
+    monkeypatch.setattr(conversion, "MOST_BYTES", most)
+    with pytest.raises(ValueError, match=f"{size:,} bytes.*Use.*{remedies}"):
+      model.export(path)
+  assert not path.exists()
