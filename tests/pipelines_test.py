@@ -164,7 +164,7 @@ def test_the_best_answers_come_first_and_their_sum_is_at_most_one(qa):
 )
 def test_answers_are_widened_to_whole_words(text, span, widened):
   start = text.index(span)
-  offsets = pipelines._widened(text, start, start + len(span))
+  offsets = pipelines._widened_span(text, start, start + len(span))
   assert text[slice(*offsets)] == widened
 
 

@@ -725,8 +725,8 @@ class Extractor(keras_hub.models.Task):
       )
     if (format == "litert") != (suffix == ".tflite"):
       raise ValueError(
-        f"{path} does not fit format={format!r}: names of litert files, and no "
-        "others, end with .tflite. Leave format out, or rename it."
+        f"{path} does not fit format={format!r}: a path ends with .tflite if, "
+        "and only if, the format is litert. Leave format out, or rename it."
       )
     if format == "tf_saved_model":
       return serving_export.export_saved_model(

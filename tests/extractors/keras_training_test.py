@@ -299,7 +299,7 @@ _BIO_WRONG = {
   ),
   "starts": (
     {"x": _X, "y": {**_BIO_Y, "answer_start": [[[22], [22]], [[30]], [[]]]}},
-    "question 0: .*as many",
+    "question 0: answer_text and answer_start .*annotators",
   ),
   "offset": ({"x": _X, "y": _BIO_MOVED}, "question 0: .*'Anna'.* 23 "),
   "None": (
