@@ -46,6 +46,9 @@ _SAVED_MODEL_FILES = (
   *(SAVED_MODEL_FILE, "keras_metadata.pb", "assets/vocab.txt"),
   *("variables/variables.index", "variables/variables.data-00000-of-00001"),
 )
+_NO_MODEL = (
+  f"has neither {_CONFIG_FILE} nor {SAVED_MODEL_FILE}. Use another model."
+)
 _LOGIN = "log in with `hf auth login`, or set HF_TOKEN"
 _fetched = {}  # handle -> directory
 
@@ -102,10 +105,7 @@ def fetch_by_keras_hub(preset):
     ) from error
   path = paths.get(_CONFIG_FILE) or paths.get(SAVED_MODEL_FILE)
   if not path:
-    raise ValueError(
-      f"{preset} has neither {_CONFIG_FILE} nor {SAVED_MODEL_FILE}. Use "
-      "another model."
-    )
+    raise ValueError(f"{preset} {_NO_MODEL}")
   return os.path.dirname(path)
 
 
@@ -162,7 +162,10 @@ def _fetch_huggingface(handle, token, local_files_only):
   folder = fetch_files(_DESCRIPTIONS)
   path = os.path.join(folder, _CONFIG_FILE)
   if not os.path.exists(path):
-    raise ValueError(f"{handle} has no {_CONFIG_FILE}. Use another model.")
+    fetch_files(_SAVED_MODEL_FILES)
+    if os.path.exists(os.path.join(folder, SAVED_MODEL_FILE)):
+      return folder
+    raise ValueError(f"{handle} {_NO_MODEL}")
   weights = _SAFETENSORS, _PICKLED
   try:  # before the weights of another architecture
     if "registered_name" in read_json_object(path):

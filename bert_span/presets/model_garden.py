@@ -185,7 +185,11 @@ def read_params(path):
   try:
     encoder = yaml.safe_load(read_text(path))["task"]["model"]["encoder"]
     kind = encoder["type"]
-    values = dict(encoder[kind])
+    # A message may show a value; a few aliases make a list of any size.
+    values = {
+      key: None if isinstance(value, list | dict) else value
+      for key, value in dict(encoder[kind]).items()
+    }
   except (yaml.YAMLError, LookupError, TypeError) as error:
     raise ValueError(
       f"{path}: not the parameters of a task with a task.model.encoder "
@@ -321,8 +325,8 @@ class _Variables:
     """Whether text is lower-cased, as TF Hub has it; None if unknown."""
     for child in self._nodes[0].children:
       if child.local_name == "do_lower_case":
-        (attribute,) = self._nodes[child.node_id].attributes
-        return bool(self._checkpoint.read(attribute.checkpoint_key))
+        for attribute in self._nodes[child.node_id].attributes:
+          return bool(self._checkpoint.read(attribute.checkpoint_key))
     return None
 
 

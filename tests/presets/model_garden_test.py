@@ -20,6 +20,7 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tiny_encoder import tiny_config
 from toy_trainer import assert_same
 
+from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.encoder import encode, encoder_config
 from bert_span.presets.architectures import bert
 from bert_span.presets.encoder_source import EncoderSource
@@ -380,6 +381,20 @@ def test_nothing_in_a_saved_model_is_run(tmp_path, tensors, reference):
   assert_same(load_pretrained(folder).backbone.weights, reference[1])
 
 
+def test_a_saved_model_comes_from_a_hub(
+  tmp_path, model_hub, tensors, reference
+):
+  folder = write_saved_model(tmp_path / "model", encoder_of(tensors))
+  model_hub.push("us/tiny", folder)
+  loaded = load_pretrained("hf://us/tiny")
+  assert_same(loaded.backbone.weights, reference[1])
+  assert (loaded.vocabulary(), loaded.lower_case) == (_PIECES, True)
+  (folder / "saved_model.pb").unlink()
+  model_hub.push("us/tiny", folder)
+  with pytest.raises(ValueError, match=r"hf://us/tiny .*saved_model\.pb"):
+    load_pretrained("hf://us/tiny")
+
+
 def test_a_saved_model_comes_from_kaggle(
   tmp_path, monkeypatch, tensors, reference
 ):
@@ -475,7 +490,18 @@ def test_parameters_of_another_encoder_are_refused(tmp_path, values, message):
     load_original(str(path))
 
 
-@pytest.mark.parametrize("text", ["task: [", "a: !!python/object:os.x", "\t"])
+_LISTS = "".join(f"a{i + 1}: &a{i + 1} [*a{i}, *a{i}]\n" for i in range(60))
+
+
+@pytest.mark.parametrize(
+  "text",
+  [
+    *("task: [", "a: !!python/object:os.x", "\t"),
+    f"a0: &a0 [1]\n{_LISTS}"
+    "task: {model: {encoder: {type: bert, bert: {vocab_size: *a60}}}}",
+  ],
+  ids=["open", "object", "tab", "many lists"],
+)
 def test_what_is_no_plain_yaml_is_refused(tmp_path, text):
   path = tmp_path / "params.yaml"
   path.write_text(text)
@@ -590,12 +616,25 @@ def test_logits_are_those_of_model_garden(written, name):
 
 
 @pytest.mark.large
+def test_a_model_of_its_question_answering_answers(written):
+  extractor = SpanExtractor.from_preset(
+    str(written[0] / "question_answering"),
+    max_seq_length=10,
+    max_query_length=3,
+    doc_stride=1,
+  )
+  context = "c D e f g h"
+  answer = extractor.answer("a b", context, n_best=1)[0]
+  assert answer.text == context[answer.char_start : answer.char_end] != ""
+
+
+@pytest.mark.large
 @pytest.mark.parametrize(
   ("name", "message"),
   [
     ("projected", "embedding_projection"),
     ("norm_first", "norm_first"),
-    ("albert", "transformer/self_attention"),
+    ("albert", "transformer/intermediate"),
     ("preprocess", "preprocessor"),
     ("hub_swish", "activation"),
   ],
