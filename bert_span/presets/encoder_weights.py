@@ -315,6 +315,31 @@ class CheckpointReader:
       ) from error
 
 
+def find_checkpoint(local, directory):
+  """The prefix of the only or the latest checkpoint in a folder, or None.
+
+  Args:
+    local: the folder.
+    directory: its name for messages.
+
+  Raises:
+    ValueError: no file says which is the latest.
+  """
+  files = sorted(os.listdir(local))
+  names = [n.removesuffix(".index") for n in files if n.endswith(".index")]
+  if not names:
+    return None
+  name = names[0]
+  if len(names) > 1:
+    name = os.path.basename(tf.train.latest_checkpoint(local) or "")
+  if name not in names:
+    raise ValueError(
+      f"{directory} has several checkpoints: {', '.join(names)}. Give one as "
+      "init_checkpoint, with its bert_config_file."
+    )
+  return os.path.join(local, name)
+
+
 def load_tf1_checkpoint(config, checkpoint):
   """Loads a checkpoint of the original as a `LoadedPreset`."""
   stored = CheckpointReader(checkpoint)

@@ -17,6 +17,7 @@ from bert_span.presets.encoder_weights import (
   SAVED_MODEL_FILE,
   CheckpointReader,
   LoadedPreset,
+  find_checkpoint,
   load_tf1_checkpoint,
   read_bert_config,
 )
@@ -103,19 +104,24 @@ def _load_local(local, directory, verify):
     values = read_json_object(os.path.join(local, huggingface.CONFIG_FILE))
   if "registered_name" in values:
     return _load_keras(local, verify)
-  checkpoints = [
-    n.removesuffix(".index") for n in files if n.endswith(".index")
-  ]
-  has_weights = not {*files}.isdisjoint(huggingface.WEIGHTS_FILES)
-  if not values.keys().isdisjoint(_HUGGINGFACE_KEYS) and (
-    has_weights or not checkpoints
-  ):
+  is_huggingface = not values.keys().isdisjoint(_HUGGINGFACE_KEYS)
+  if is_huggingface and not {*files}.isdisjoint(huggingface.WEIGHTS_FILES):
     return huggingface.load_huggingface(local)
   if SAVED_MODEL_FILE in files:
     return model_garden.load_saved_model(local)
+  checkpoint = find_checkpoint(local, directory)
   config = next((name for name in _CONFIG_FILES if name in files), None)
-  if config and checkpoints:
-    return _load_checkpoint(local, directory, config, checkpoints)
+  if config and checkpoint:
+    loaded = load_original(os.path.join(local, config), checkpoint)
+    vocabulary, lower_case, rules = huggingface.find_tokenizer(local)
+    return dataclasses.replace(
+      loaded,
+      vocabulary_path=vocabulary,
+      lower_case=lower_case,
+      word_rules=rules,
+    )
+  if is_huggingface:
+    return huggingface.load_huggingface(local)
   raise ValueError(
     f"{directory} has no files of a known kind. An encoder comes from "
     f"{_KINDS}. Received a directory with: {', '.join(files[:10])}"
@@ -133,25 +139,4 @@ def _load_keras(local, verify):
     heads,
     *model_directory.find_tokenizer(local, backbone),
     f"the {kind} in {local}",
-  )
-
-
-def _load_checkpoint(local, directory, config, checkpoints):
-  """Loads the only checkpoint, or the latest; `config` is a file beside it."""
-  checkpoint = checkpoints[0]
-  if len(checkpoints) > 1:
-    checkpoint = os.path.basename(tf.train.latest_checkpoint(local) or "")
-  if checkpoint not in checkpoints:
-    raise ValueError(
-      f"{directory} has several checkpoints: {', '.join(checkpoints)}. Give "
-      f"one as init_checkpoint, with bert_config_file={directory}/{config}."
-    )
-  config, checkpoint = (os.path.join(local, n) for n in (config, checkpoint))
-  loaded = load_original(config, checkpoint)
-  vocabulary, lower_case, rules = huggingface.find_tokenizer(local)
-  return dataclasses.replace(
-    loaded,
-    vocabulary_path=vocabulary,
-    lower_case=lower_case,
-    word_rules=rules,
   )

@@ -17,6 +17,7 @@ from bert_span.presets import huggingface, model_directory
 from bert_span.presets.architectures.architecture_files import files_of
 from bert_span.presets.encoder_weights import (
   CheckpointReader,
+  find_checkpoint,
   original_tensors,
 )
 from bert_span.storage import atomic_file
@@ -130,12 +131,13 @@ def head_tensors(model):
 
 
 def read_heads(directory):
-  """Reads the `head_tensors` of a local model directory or Hugging Face's."""
+  """Reads the `head_tensors` of a local directory that is a preset."""
   path = os.path.join(directory, HEADS_FILE)
   if os.path.isfile(path):
     return read_tensors(path)
   if {*os.listdir(directory)}.isdisjoint(huggingface.WEIGHTS_FILES):
-    return {}
+    checkpoint = find_checkpoint(directory, directory)
+    return read_original_heads(checkpoint) if checkpoint else {}
   files, _ = huggingface.find_tensors(directory, files_of("bert").prefix)
   return {
     name: _linear(name, huggingface.read_tensor(files, theirs))

@@ -278,9 +278,9 @@ def test_of_several_checkpoints_the_latest_is_read(
   write_folder(tmp_path)
   for step, values in ((1, zeros), (2, tensors)):
     write_checkpoint(tmp_path / f"ckpt-{step}", encoder=encoder_of(values))
-  with pytest.raises(ValueError, match=r"ckpt-1, ckpt-2") as caught:
+  with pytest.raises(ValueError, match=rf"{tmp_path}.* ckpt-1, ckpt-2"):
     load_pretrained(tmp_path)
-  config_file = re.search(r"bert_config_file=(\S+)\.$", str(caught.value))[1]
+  config_file = str(tmp_path / "bert_config.json")
   loaded = load_original(config_file, str(tmp_path / "ckpt-2"))
   assert_same(loaded.backbone.weights, reference[1])
   (tmp_path / "checkpoint").write_text('model_checkpoint_path: "ckpt-2"\n')
@@ -624,7 +624,7 @@ def test_a_model_of_its_question_answering_answers(written):
     doc_stride=1,
   )
   context = "c D e f g h"
-  answer = extractor.answer("a b", context, n_best=1)[0]
+  answer = extractor.answer("a b", context)
   assert answer.text == context[answer.char_start : answer.char_end] != ""
 
 
