@@ -175,18 +175,25 @@ test-old-runtimes: $(INSTALLED)
 	PYTHONPATH=. $(BIN)/python tests/support/old_runtimes.py \
 	  --environments=$(OLD_RUNTIMES)
 
-# The recipes of docs/integrations.md, the pipeline of transformers 4 and KServe, each
-# in the packages that it needs.
+# The recipes of docs/integrations.md, the pipeline of transformers 4, KServe and
+# TensorFlow Model Garden, each in the packages that it needs.
 test-integrations: $(INTEGRATIONS)/installed
 	BERT_SPAN_TRANSFORMERS4_PYTHON=$(abspath $(INTEGRATIONS))/transformers4/bin/python \
 	BERT_SPAN_KSERVE_PYTHON=$(abspath $(INTEGRATIONS))/kserve/bin/python \
+	BERT_SPAN_MODEL_GARDEN_PYTHON=$(abspath $(INTEGRATIONS))/model_garden/bin/python \
 	  $(INTEGRATIONS)/bin/python -m pytest tests/integrations_test.py \
-	  tests/pipelines_test.py tests/serving/kserve_test.py
+	  tests/pipelines_test.py tests/presets/model_garden_test.py \
+	  tests/serving/kserve_test.py
 
-# They look for a package in the environment of the tests where they have none of
-# their own: another TensorFlow in each would take 2 GB. transformers 4.52 is the
-# last whose pipelines run in TensorFlow: PyTorch would bring 4 GB of CUDA. mlflow
-# calls uvicorn by name, so it needs its own.
+# What Model Garden's BERTs import. It asks for much more, for images and videos.
+MODEL_GARDEN_NEEDS := 'tensorflow==2.20.*' 'tensorflow-text==2.20.*' \
+  'tf-keras==2.20.*' gin-config immutabledict psutil pyyaml sacrebleu \
+  sentencepiece seqeval six tensorflow-datasets tensorflow-hub
+
+# The others look for a package in the environment of the tests where they have
+# none of their own: another TensorFlow in each would take 2 GB. transformers 4.52
+# is the last whose pipelines run in TensorFlow: PyTorch would bring 4 GB of CUDA.
+# mlflow calls uvicorn by name, so it needs its own.
 $(INTEGRATIONS)/installed: $(INSTALLED)
 	for folder in . transformers4 kserve; do \
 	  $(PYTHON) -m venv $(INTEGRATIONS)/$$folder || exit 1; \
@@ -200,6 +207,11 @@ $(INTEGRATIONS)/installed: $(INSTALLED)
 	$(INTEGRATIONS)/transformers4/bin/python -m pip install --quiet \
 	  'transformers==4.52.*' tf-keras
 	$(INTEGRATIONS)/kserve/bin/python -m pip install --quiet kserve
+	$(PYTHON) -m venv $(INTEGRATIONS)/model_garden
+	$(INTEGRATIONS)/model_garden/bin/python -m pip install --quiet \
+	  $(MODEL_GARDEN_NEEDS)
+	$(INTEGRATIONS)/model_garden/bin/python -m pip install --quiet --no-deps \
+	  'tf-models-official==2.20.*'
 	touch $@
 
 # With the lowest versions that setup.py admits.

@@ -58,6 +58,8 @@ setuptools.setup(
     "keras-nlp>=0.32,<0.33",
     # Questions in Parquet; tensorflow-datasets asks for it, too.
     "pyarrow",
+    # params.yaml of Model Garden; huggingface_hub asks for it, too.
+    "pyyaml",
     # Keras asks for it, too.
     "rich",
     "safetensors>=0.4.5",

@@ -601,8 +601,9 @@ class Extractor(keras_hub.models.Task):
         directory that `save_to_preset` or run_squad wrote; a Hugging Face
         directory; a name on a hub, "hf://owner/name" or
         "hf://owner/name@revision", of such a directory; a name or a directory
-        of KerasHub; or an `EncoderSource`, for instance of a TensorFlow 1
-        checkpoint.
+        of KerasHub; a SavedModel of TF Hub; a folder with a TensorFlow
+        checkpoint; or an `EncoderSource`, for instance of such files one by
+        one.
       window_options, decoder_options: None takes the saved ones.
       fixed_length: pad_to_max of the `SpanPreprocessor`.
       verify: whether to compare the files with their saved checksums.

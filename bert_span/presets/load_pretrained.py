@@ -7,32 +7,48 @@ import tensorflow as tf
 
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import build_encoder
-from bert_span.presets import hub, huggingface, model_directory
+from bert_span.presets import (
+  hub,
+  huggingface,
+  model_directory,
+  model_garden,
+)
 from bert_span.presets.encoder_weights import (
+  SAVED_MODEL_FILE,
+  CheckpointReader,
   LoadedPreset,
+  find_checkpoint,
   load_tf1_checkpoint,
   read_bert_config,
 )
 from bert_span.presets.span_config import EMBEDDED_NAMES, find_embedded_model
 from bert_span.storage.files import local_directory, read_json_object
 
-# One of them is in each config.json.
-_FAMILY_KEYS = "registered_name", "model_type", "architectures"
+# One of them is in each config.json of transformers.
+_HUGGINGFACE_KEYS = "model_type", "architectures"
+_PARAMS_FILE = "params.yaml"
+# Configurations beside a checkpoint.
+_CONFIG_FILES = "bert_config.json", _PARAMS_FILE, huggingface.CONFIG_FILE
 _KINDS = (
   "a directory this package saved or a KerasHub preset (config.json with "
-  '"registered_name", model.weights.h5), or a Hugging Face directory '
+  '"registered_name", model.weights.h5), a Hugging Face directory '
   '(config.json with "model_type" or "architectures", model.safetensors or '
-  "pytorch_model.bin, vocabulary)"
+  "pytorch_model.bin, vocabulary), a SavedModel of TF Hub (saved_model.pb), or "
+  "a TensorFlow checkpoint (bert_config.json, bert_model.ckpt.index, vocab.txt)"
 )
 
 
 def load_original(bert_config_file, init_checkpoint=""):
-  """A LoadedPreset of the original's files; random weights by default."""
-  config = read_bert_config(bert_config_file)
-  if init_checkpoint:
-    return load_tf1_checkpoint(config, init_checkpoint)
-  source = f"random weights, sizes from {bert_config_file}"
-  return LoadedPreset(build_encoder(config), description=source)
+  """A LoadedPreset of a TensorFlow checkpoint; random weights by default."""
+  is_params = os.path.basename(bert_config_file) == _PARAMS_FILE
+  read = model_garden.read_params if is_params else read_bert_config
+  config = read(bert_config_file)
+  if not init_checkpoint:
+    source = f"random weights, sizes from {bert_config_file}"
+    return LoadedPreset(build_encoder(config), description=source)
+  if model_garden.is_object_based(CheckpointReader(init_checkpoint)):
+    return model_garden.load_object_checkpoint(config, init_checkpoint)
+  return load_tf1_checkpoint(config, init_checkpoint)
 
 
 def load_pretrained(preset, verify=True):
@@ -68,20 +84,7 @@ def load_pretrained(preset, verify=True):
 
 def _load_directory(directory, verify):
   with local_directory(directory) as local:
-    if _is_huggingface(local, directory):
-      loaded = huggingface.load_huggingface(local)
-    else:
-      if verify:
-        model_directory.check_checksums(local)
-      heads = model_directory.read_heads(local)
-      backbone = model_directory.load_backbone(local)
-      kind = "model bert_span trained" if heads else "KerasHub preset"
-      loaded = LoadedPreset(
-        backbone,
-        heads,
-        *model_directory.find_tokenizer(local, backbone),
-        f"the {kind} in {local}",
-      )
+    loaded = _load_local(local, directory, verify)
   if local == directory:
     return loaded
   # The temporary copy is gone by now.
@@ -93,20 +96,47 @@ def _load_directory(directory, verify):
   )
 
 
-def _is_huggingface(local, directory):
-  """Whether a directory is Hugging Face's (True) or KerasHub's (False)."""
+def _load_local(local, directory, verify):
+  """Loads a local directory; `directory` is its name for messages."""
   files = sorted(os.listdir(local))
-  if model_directory.CONFIG_FILE in files:
-    values = read_json_object(os.path.join(local, model_directory.CONFIG_FILE))
-    if not values.keys().isdisjoint(_FAMILY_KEYS):
-      return "registered_name" not in values
-  if "bert_config.json" in files:
-    raise ValueError(
-      f"{directory} holds an original BERT. Give it as bert_config_file="
-      f"{directory}/bert_config.json init_checkpoint={directory}/"
-      f"bert_model.ckpt vocab_file={directory}/vocab.txt, not as a preset."
+  values = {}
+  if huggingface.CONFIG_FILE in files:
+    values = read_json_object(os.path.join(local, huggingface.CONFIG_FILE))
+  if "registered_name" in values:
+    return _load_keras(local, verify)
+  is_huggingface = not values.keys().isdisjoint(_HUGGINGFACE_KEYS)
+  if is_huggingface and not {*files}.isdisjoint(huggingface.WEIGHTS_FILES):
+    return huggingface.load_huggingface(local)
+  if SAVED_MODEL_FILE in files:
+    return model_garden.load_saved_model(local)
+  checkpoint = find_checkpoint(local, directory)
+  config = next((name for name in _CONFIG_FILES if name in files), None)
+  if config and checkpoint:
+    loaded = load_original(os.path.join(local, config), checkpoint)
+    vocabulary, lower_case, rules = huggingface.find_tokenizer(local)
+    return dataclasses.replace(
+      loaded,
+      vocabulary_path=vocabulary,
+      lower_case=lower_case,
+      word_rules=rules,
     )
+  if is_huggingface:
+    return huggingface.load_huggingface(local)
   raise ValueError(
-    f"{directory} has no config.json of a known kind. An encoder comes from "
+    f"{directory} has no files of a known kind. An encoder comes from "
     f"{_KINDS}. Received a directory with: {', '.join(files[:10])}"
+  )
+
+
+def _load_keras(local, verify):
+  if verify:
+    model_directory.check_checksums(local)
+  heads = model_directory.read_heads(local)
+  backbone = model_directory.load_backbone(local)
+  kind = "model bert_span trained" if heads else "KerasHub preset"
+  return LoadedPreset(
+    backbone,
+    heads,
+    *model_directory.find_tokenizer(local, backbone),
+    f"the {kind} in {local}",
   )

@@ -15,9 +15,12 @@ import tensorflow as tf
 from bert_span.modeling.heads import assign_weights
 from bert_span.presets import huggingface, model_directory
 from bert_span.presets.architectures.architecture_files import files_of
-from bert_span.presets.encoder_weights import original_tensors
-from bert_span.storage import atomic_file, pickled_weights
-from bert_span.storage.files import literal_checkpoint
+from bert_span.presets.encoder_weights import (
+  CheckpointReader,
+  find_checkpoint,
+  original_tensors,
+)
+from bert_span.storage import atomic_file
 from bert_span.storage.log import log_line
 from bert_span.storage.tensor_files import read_tensors, write_tensors
 
@@ -128,16 +131,13 @@ def head_tensors(model):
 
 
 def read_pretraining_heads(directory):
-  """Reads the `head_tensors` of a local model directory or Hugging Face's."""
+  """Reads the `head_tensors` of a local directory that is a preset."""
   path = os.path.join(directory, HEADS_FILE)
   if os.path.isfile(path):
     return read_tensors(path)
-  names = (
-    *(huggingface.WEIGHTS_FILE, huggingface.INDEX_FILE),
-    *pickled_weights.FILES,
-  )
-  if not any(os.path.isfile(os.path.join(directory, name)) for name in names):
-    return {}
+  if {*os.listdir(directory)}.isdisjoint(huggingface.WEIGHTS_FILES):
+    checkpoint = find_checkpoint(directory, directory)
+    return read_original_heads(checkpoint) if checkpoint else {}
   files, _ = huggingface.find_tensors(directory, files_of("bert").prefix)
   return {
     name: _linear(name, huggingface.read_tensor(files, theirs))
@@ -148,12 +148,9 @@ def read_pretraining_heads(directory):
 
 def read_original_heads(checkpoint):
   """Reads the `head_tensors` of a TensorFlow 1 checkpoint."""
-  reader = tf.train.load_checkpoint(literal_checkpoint(checkpoint))
-  return {
-    name: reader.get_tensor(name)
-    for name in (*_MLM_NAMES, *_SBO_NAMES)
-    if reader.has_tensor(name)
-  }
+  stored = CheckpointReader(checkpoint)
+  names = (*_MLM_NAMES, *_SBO_NAMES)
+  return {name: stored.read(name) for name in names if name in stored.shapes}
 
 
 def assign_heads(model, tensors, source):

@@ -111,7 +111,7 @@ class QuantizableEncoder(PlainEncoder):
     for weight in backbone.weights:
       name = weight.path
       if name in self._weights and name.endswith("/kernel"):
-        shape = flat_shape(weight)  # [in, out]
+        shape = flat_shape(name, weight.shape)  # [in, out]
         self._rescale(name, self.weight(name).numpy().reshape(shape), axis=0)
     name = "token_embedding/embeddings"
     self._rescale(name, self.weight(name).numpy(), axis=1)

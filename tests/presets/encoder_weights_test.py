@@ -10,9 +10,7 @@ import tensorflow as tf
 from tiny_encoder import INPUTS, tiny_config
 
 from bert_span.modeling.encoder import build_encoder, encode
-from bert_span.presets.architectures import bert
 from bert_span.presets.architectures.mobilebert import ORIGINAL_KEYS
-from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.encoder_weights import (
   load_tf1_checkpoint,
   original_weights,
@@ -289,28 +287,13 @@ def test_the_remedy_for_one_file_of_a_checkpoint_loads_it(
   assert load_tf1_checkpoint(_CONFIG, prefix).backbone
 
 
-def test_the_remedy_for_a_directory_of_the_original_loads_it(
-  tmp_path, load, tensors
-):
+def test_a_checkpoint_that_is_cut_is_refused(tmp_path, load, tensors):
   load(tensors)
-  keys = bert.FILES.keys.items()
-  config = {key: getattr(_CONFIG, name) for name, key in keys}
-  (tmp_path / "bert_config.json").write_text(json.dumps(config))
-  pieces = ["[UNK]", "[CLS]", "[SEP]", *map(str, range(100))]
-  rows = "\n".join(pieces[: _CONFIG.vocabulary_size])
-  (tmp_path / "vocab.txt").write_text(rows)
-  with pytest.raises(ValueError) as caught:
-    EncoderSource(preset=str(tmp_path)).load()
-  flags = dict(re.findall(r"(\w+_\w+)=(\S+?),? ", str(caught.value)))
-  loaded = EncoderSource(**flags).load()
-  (table,) = (w for w in loaded.backbone.weights if "token" in w.path)
-  np.testing.assert_array_equal(table, tensors[_TABLE])
-
-
-def test_object_checkpoint_of_tensorflow_2_is_refused(tmp_path):
-  path = tf.train.Checkpoint(x=tf.Variable(1.0)).save(str(tmp_path / "two"))
-  with pytest.raises(ValueError, match="TensorFlow 2 object checkpoint"):
-    load_tf1_checkpoint(_CONFIG, path)
+  (data,) = tmp_path.glob("*.data-*")
+  for change in (lambda: data.write_bytes(data.read_bytes()[:99]), data.unlink):
+    change()
+    with pytest.raises(ValueError, match=rf"{tmp_path}/bert_model.* cannot"):
+      load_tf1_checkpoint(_CONFIG, f"{tmp_path}/bert_model.ckpt")
 
 
 _TINY = {"vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 2}

@@ -63,10 +63,11 @@ def test_a_model_on_a_hub_is_checked_as_a_directory_is(
 @pytest.mark.parametrize(
   ("name", "content", "message"),
   [
-    ("bert_config.json", "{}", r"bert_config_file=.*vocab_file="),
+    ("bert_config.json", "{}", r"bert_model\.ckpt\.index.*bert_config\.json"),
     ("notes.txt", "x", r"config\.json.*notes\.txt"),
-    ("config.json", '{"a": 1}', r"config\.json of a known kind"),
-    ("pytorch_model.bin", "", r"no config\.json.*pytorch_model\.bin"),
+    ("config.json", '{"a": 1}', r"no files of a known kind"),
+    ("pytorch_model.bin", "", r"config\.json.*pytorch_model\.bin"),
+    ("bert_model.ckpt.index", "", r"bert_config\.json.*ckpt\.index"),
   ],
 )
 def test_directory_of_another_kind_is_refused(tmp_path, name, content, message):
