@@ -40,6 +40,7 @@ _KERAS_FILES = (
   *("selection.json", "assets/tokenizer/vocabulary.txt", "README.md"),
   *("assets/tokenizer/vocabulary.json", "assets/tokenizer/merges.txt"),
   *("assets/tokenizer/vocabulary.spm", "assets/tokenizer/tokenizer.json"),
+  "assets/tokenizer/added_tokens.json",
 )
 _LOGIN = "log in with `hf auth login`, or set HF_TOKEN"
 _fetched = {}  # handle -> directory
