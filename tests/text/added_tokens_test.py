@@ -302,16 +302,15 @@ def _differences(kind, texts):
     texts, encodings, *columns, strict=True
   ):
     found = list(zip(ids, starts, ends, strict=True))
-    expected = [
-      (i, *each) for i, each in zip(encoding.ids, encoding.offsets, strict=True)
-    ]
+    tokens, offsets = encoding.tokens, encoding.offsets
+    expected = [(i, *x) for i, x in zip(encoding.ids, offsets, strict=True)]
     if ids != encoding.ids:
       of_ids.append(text)
     # A lone blank has no character here.
     elif [x for x in found if x[0] != blank] != [
-      (i, *_without_blank(text, encoding.tokens[n], *offsets))
-      for n, (i, *offsets) in enumerate(expected)
-      if i != blank
+      (x[0], *_without_blank(text, token, *x[1:]))
+      for x, token in zip(expected, tokens, strict=True)
+      if x[0] != blank
     ]:
       of_offsets.append(text)
     if [x for x in found if x[0] in added] != [
@@ -340,7 +339,8 @@ def _is_compared(kind, text):
     return True
   if any(unicodedata.category(c) == "Mn" for c in text) or "\u1161" in text:
     return kind in ("cased", "accents")
-  return not re.search(r"(?i)[中文日本]\W*beside|beside\W*[中文日本]", text)
+  beside_chinese = r"(?i)[一-鿿]\W*beside|beside\W*[一-鿿]"
+  return not re.search(beside_chinese, text)
 
 
 @pytest.mark.parametrize("kind", _KINDS)
@@ -355,7 +355,7 @@ def test_those_in_10_000_texts_are_those_of_the_package(kind, shared_data):
   generator = random.Random(5)
   contents = [token.content for token in _ADDED]
   for name in ("xquad_ar", "xquad_en", "xquad_zh"):
-    for example in read_squad(shared_data / f"{name}.json").examples:
+    for example in read_squad(shared_data / f"{name}.json").examples[::2]:
       for text in (example.question, example.context):
         # A token is put in some places.
         parts = re.split("( )", text)
@@ -367,8 +367,11 @@ def test_those_in_10_000_texts_are_those_of_the_package(kind, shared_data):
 
 
 def _check(kind, texts):
+  if kind in _PIECES:
+    # <s> is a piece of the package's, and it has blanks without characters.
+    texts = [re.sub("[\ufeff\u200b-\u200f]|<s>", "", text) for text in texts]
   of_ids, of_offsets, of_added = _differences(kind, texts)
-  assert not of_ids
+  assert not of_ids[:5]
   others = [x for x in of_offsets + of_added if _is_compared(kind, x)]
-  assert not others
+  assert not others[:5]
   assert len(of_offsets) < len(texts) / 5
