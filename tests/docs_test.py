@@ -302,16 +302,20 @@ def _replaced(text, folder, tiny_model):
 @pytest.mark.large
 @pytest.mark.parametrize("page", _RUNNABLE)
 def test_the_blocks_of_a_page_run_in_their_order(
-  page, reader_folder, tmp_path, tiny_model, few_samples, monkeypatch
+  page, reader_folder, tmp_path, tiny_model, few_samples, model_hub, monkeypatch
 ):
   monkeypatch.chdir(reader_folder)
-  if page == "docs/coming_from_transformers.md":
+  run = "".join(block for reason, _, block in _steps(page) if not reason)
+  names = {*re.findall(r"hf://([\w-]+/[\w-]+)", run)}
+  if names or page == "docs/coming_from_transformers.md":
     from bert_span import SpanExtractor
     from bert_span.presets.huggingface import save_huggingface
 
     extractor = SpanExtractor.from_preset(tiny_model)
     save_huggingface(extractor, reader_folder / "DIR")
-  elif page == "docs/calibration.md":  # Some answers must be right.
+    for name in names:
+      model_hub.push(name, reader_folder / "DIR")
+  if page == "docs/calibration.md":  # Some answers must be right.
     shutil.rmtree(tmp_path / "tmp" / "mine" / "model")
     packaged = _ROOT / "bert_span" / "pretrained" / "minilm_squad"
     shutil.copytree(packaged, tmp_path / "tmp" / "mine" / "model")
@@ -344,6 +348,8 @@ def test_the_blocks_of_a_page_run_in_their_order(
         run = subprocess.Popen(["bash", "-c", statement])
         run.wait()
       assert run.returncode == 0, (statement, getattr(run, "stderr", ""))
+  asked = {name for name in names for x in model_hub.requests if name in x}
+  assert asked == names
 
 
 # Programs run in the notebook's process, and exports are compared on a few

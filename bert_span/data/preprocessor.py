@@ -39,6 +39,7 @@ from bert_span.text.vocabulary import (
   BytePairs,
   ModernBertPairs,
   WordPieces,
+  split_vocabulary,
 )
 from bert_span.text.windows import SlidingWindows
 
@@ -65,9 +66,11 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
 
   Args:
     tokenizer: a tokenizer of this package, or the vocabulary of a new one: a
-      list of WordPieces, whose index is the id; or `WordPieces`, the
-      `BytePairs` of RoBERTa, `ModernBertPairs` or `SentencePieces`.
-    do_lower_case: lower-case text and strip its accents; only for WordPieces.
+      list of WordPieces, whose index is the id; `WordPieces`, the `BytePairs`
+      of RoBERTa, `ModernBertPairs` or `SentencePieces`; or an
+      `ExtendedVocabulary` of one of these.
+    do_lower_case: lower-case text and strip its accents; only for a list of
+      WordPieces.
     options: `WindowOptions`.
     pad_to_max: pad every batch to max_seq_length, and score the padding as the
       original does. Otherwise a batch is padded to its longest window, and the
@@ -127,17 +130,8 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     super().__init__(**kwargs)
     self.built = True  # nothing to build
     self.options = options or WindowOptions()
-    if isinstance(tokenizer, SentencePieces):
-      tokenizer = SentencePieceTokenizer(*tokenizer)
-    elif isinstance(tokenizer, BytePairs):
-      tokenizer = BytePairTokenizer(*tokenizer)
-    elif isinstance(tokenizer, ModernBertPairs):
-      tokenizer = ModernBertTokenizer(*tokenizer)
-    elif isinstance(tokenizer, WordPieces):
-      tokens, *rules = tokenizer
-      tokenizer = WordPieceTokenizer(tokens, do_lower_case, *rules)
-    elif not isinstance(tokenizer, Tokenizer):
-      tokenizer = WordPieceTokenizer(tokenizer, do_lower_case)
+    if not isinstance(tokenizer, Tokenizer):
+      tokenizer = _tokenizer_of(tokenizer, do_lower_case)
     self.tokenizer = tokenizer
     self._whole_words = isinstance(self.tokenizer, WordPieceTokenizer)
     self.sliding_windows = SlidingWindows(
@@ -374,6 +368,23 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
       "A preprocessor is saved with its model: extractor.save_to_preset("
       f"{preset_dir!r})."
     )
+
+
+def _tokenizer_of(vocabulary, do_lower_case):
+  """The tokenizer of a vocabulary, see `SpanPreprocessor`."""
+  vocabulary, added = split_vocabulary(vocabulary)
+  if isinstance(vocabulary, SentencePieces):
+    return SentencePieceTokenizer(*vocabulary, added)
+  if isinstance(vocabulary, BytePairs):
+    return BytePairTokenizer(*vocabulary, added_tokens=added)
+  if isinstance(vocabulary, ModernBertPairs):
+    return ModernBertTokenizer(*vocabulary, added)
+  rules = ()
+  if isinstance(vocabulary, WordPieces):
+    vocabulary, *rules = vocabulary
+  return WordPieceTokenizer(
+    vocabulary, do_lower_case, *rules, added_tokens=added
+  )
 
 
 def model_inputs(windows):

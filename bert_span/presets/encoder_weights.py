@@ -22,7 +22,14 @@ from bert_span.presets.architectures.architecture_files import files_of
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.storage.files import literal_checkpoint, read_json_object
 from bert_span.storage.log import log_line
-from bert_span.text.vocabulary import WORD_PIECES, WordPieces, vocabulary_kind
+from bert_span.text.vocabulary import (
+  WORD_PIECES,
+  ExtendedVocabulary,
+  WordPieces,
+  extended,
+  split_vocabulary,
+  vocabulary_kind,
+)
 
 SAVED_MODEL_FILE = "saved_model.pb"
 _HEAD_KERNEL = "cls/squad/output_weights"
@@ -43,6 +50,9 @@ class LoadedPreset:
   lower_case: bool | None = None  # in training; None if that is not known
   # Arguments of `WordPieces`, if they are unusual.
   word_rules: dict[str, bool] = dataclasses.field(default_factory=dict)
+  # Pairs of an `AddedToken` and its id, see `extended`; None if the file of the
+  # vocabulary says it.
+  added_tokens: list | None = None
   description: str = ""  # the source in words, for the log
 
   def __post_init__(self):
@@ -68,8 +78,14 @@ class LoadedPreset:
     name = architecture_of(self.backbone).name
     files = files_of(name)
     vocabulary = load_vocabulary(path, files.piece_family or name)
-    tokens = getattr(vocabulary, "tokens", vocabulary)
+    own, added = split_vocabulary(vocabulary)
+    if any(self.word_rules.values()) and vocabulary_kind(own) == WORD_PIECES:
+      own = WordPieces(own, **self.word_rules)
+    vocabulary = ExtendedVocabulary(own, added) if added else own
     rows = encoder_config(self.backbone).vocabulary_size
+    if self.added_tokens is not None and not vocab_file:
+      vocabulary = self._extended(own, rows)
+    tokens = getattr(vocabulary, "tokens", vocabulary)
     kind = vocabulary_kind(vocabulary)
     if kind not in files.tokens:
       raise ValueError(
@@ -88,9 +104,21 @@ class LoadedPreset:
         f"{padding}. Received: {tokens[padding]!r}. Use the vocabulary that "
         "belongs to it."
       )
-    if any(self.word_rules.values()) and kind == WORD_PIECES:
-      return WordPieces(vocabulary, **self.word_rules)
     return vocabulary
+
+  def _extended(self, vocabulary, rows):
+    """A vocabulary with the added tokens that have embeddings."""
+    kept = []
+    for token, number in self.added_tokens:
+      result = extended(vocabulary, [*kept, (token, number)], self.description)
+      if number is None and len(result.tokens) > rows:
+        log_line(
+          f"{self.description} names the token {token.content!r}, which has no "
+          f"embedding among {rows}. It is ordinary characters in a text."
+        )
+      else:
+        kept.append((token, number))
+    return extended(vocabulary, kept, self.description)
 
 
 def read_bert_config(path):

@@ -41,6 +41,7 @@ _KERAS_FILES = (
   *("selection.json", "assets/tokenizer/vocabulary.txt", "README.md"),
   *("assets/tokenizer/vocabulary.json", "assets/tokenizer/merges.txt"),
   *("assets/tokenizer/vocabulary.spm", "assets/tokenizer/tokenizer.json"),
+  "assets/tokenizer/added_tokens.json",
 )
 _SAVED_MODEL_FILES = (
   *(SAVED_MODEL_FILE, "keras_metadata.pb", "assets/vocab.txt"),

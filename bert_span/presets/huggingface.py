@@ -24,11 +24,12 @@ from bert_span.presets.encoder_weights import (
   parse_config,
 )
 from bert_span.presets.tokenizer_json import (
+  added_token_objects,
   json_of_modernbert_pairs,
   json_of_sentence_pieces,
 )
 from bert_span.presets.tokenizer_keys import (
-  check_added_tokens,
+  added_tokens_of_files,
   check_config,
   check_json,
   flat_values,
@@ -60,6 +61,7 @@ from bert_span.text.vocabulary import (
   SENTENCE_PIECES,
   WORD_PIECES,
   WordPieces,
+  split_vocabulary,
   vocabulary_kind,
 )
 
@@ -310,6 +312,11 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
   own = files_of(architecture_of(backbone).name)
   kind = vocabulary_kind(vocabulary)
   values = {"model_max_length": backbone.max_sequence_length}
+  whole = vocabulary
+  vocabulary, added = split_vocabulary(vocabulary)
+  if added:
+    objects = added_token_objects(whole)
+    values["added_tokens_decoder"] = {str(x.pop("id")): x for x in objects}
   if kind == SENTENCE_PIECES:
     own = files_of(vocabulary.family)
     family = PIECE_FAMILIES[vocabulary.family]
@@ -325,14 +332,14 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
     write_bytes(os.path.join(directory, own.piece_file), vocabulary.proto)
     write_json_atomically(
       os.path.join(directory, "tokenizer.json"),
-      json_of_sentence_pieces(vocabulary),
+      json_of_sentence_pieces(whole),
     )
   elif kind == MODERNBERT_PAIRS:
     names = ("cls", "sep", "pad", "unk", "mask")
     values |= {f"{n}_token": f"[{n.upper()}]" for n in names}
     write_json_atomically(
       os.path.join(directory, "tokenizer.json"),
-      json_of_modernbert_pairs(vocabulary),
+      json_of_modernbert_pairs(whole),
     )
   elif kind == BYTE_PAIRS:
     ids = {token: i for i, token in enumerate(vocabulary.tokens)}
@@ -391,10 +398,10 @@ def config_values(backbone):
 
 
 def find_tokenizer(preset):
-  """The path of the vocabulary, whether text is lower-cased, and word_rules.
+  """The path of the vocabulary, and what else is said about the tokenizer.
 
-  The first is None if there is none, and the second if no file says so; for the
-  third see `LoadedPreset`.
+  Returns:
+    vocabulary_path, lower_case, word_rules and added_tokens of `LoadedPreset`.
   """
   files = *_TOKENIZER_FILES, CONFIG_FILE
   paths = {name: preset_file(preset, name) for name in files}
@@ -432,10 +439,9 @@ def find_tokenizer(preset):
         lower_case = configured
       if not is_any:
         rules |= {k: values[name][k] for k in _WORD_RULES if k in values[name]}
-  if "added_tokens.json" in values:
-    check_added_tokens(
-      values["added_tokens.json"], kind, paths["added_tokens.json"]
-    )
+  added = added_tokens_of_files(
+    {name: (paths[name], each) for name, each in values.items()}, kind
+  )
   if kind != "WordPiece":
     lower_case = False
   keeps_accents = rules.get("strip_accents") is False
@@ -443,7 +449,7 @@ def find_tokenizer(preset):
     "keeps_accents": keeps_accents and lower_case is not False,
     "joins_chinese": rules.get("tokenize_chinese_chars") is False,
   }
-  return vocabulary, lower_case, word_rules
+  return vocabulary, lower_case, word_rules, added
 
 
 def _say_fallback(values, path, beside):

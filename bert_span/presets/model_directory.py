@@ -34,7 +34,11 @@ from bert_span.presets.encoder_weights import (
 )
 from bert_span.presets.model_card import write_hub_card
 from bert_span.presets.selection import SELECTION_FILE, write_selection
-from bert_span.presets.tokenizer_json import json_of_modernbert_pairs
+from bert_span.presets.tokenizer_json import (
+  added_token_objects,
+  json_of_modernbert_pairs,
+)
+from bert_span.presets.tokenizer_keys import added_tokens_of_json
 from bert_span.storage.atomic_file import (
   replaced_directory,
   write_bytes,
@@ -54,6 +58,7 @@ from bert_span.text.vocabulary import (
   SENTENCE_PIECES,
   WORD_PIECES,
   WordPieces,
+  split_vocabulary,
   vocabulary_kind,
 )
 
@@ -66,6 +71,7 @@ _PAIRS_FILE = "assets/tokenizer/vocabulary.json"  # of RoBERTa
 _MERGES_FILE = "assets/tokenizer/merges.txt"
 _PIECES_FILE = "assets/tokenizer/vocabulary.spm"  # a SentencePiece model
 _JSON_FILE = "assets/tokenizer/tokenizer.json"  # of ModernBERT
+_ADDED_FILE = "assets/tokenizer/added_tokens.json"  # beside the first three
 _VOCABULARY_FILES = (VOCABULARY_FILE, _PAIRS_FILE, _PIECES_FILE, _JSON_FILE)
 _KINDS = {
   "vocabulary.txt": WORD_PIECES,
@@ -73,7 +79,15 @@ _KINDS = {
   "vocabulary.spm": SENTENCE_PIECES,
   "tokenizer.json": MODERNBERT_PAIRS,
 }
-_TOKENIZER_FILES = (TOKENIZER_FILE, *_VOCABULARY_FILES, _MERGES_FILE)
+# Their models' types in tokenizer.json of the tokenizers library.
+_MODEL_TYPES = {
+  WORD_PIECES: "WordPiece",
+  BYTE_PAIRS: "BPE",
+  SENTENCE_PIECES: "Unigram",
+}
+_TOKENIZER_FILES = (
+  *(TOKENIZER_FILE, *_VOCABULARY_FILES, _MERGES_FILE, _ADDED_FILE),
+)
 CHECKSUMS_FILE = "checksums.json"
 _MODEL_FILES = {
   *(CONFIG_FILE, WEIGHTS_FILE, HEAD_FILE, CHECKSUMS_FILE, "metadata.json"),
@@ -233,6 +247,11 @@ def save_tokenizer(
   path = os.path.join(directory, VOCABULARY_FILE)
   os.makedirs(os.path.dirname(path), exist_ok=True)
   kind, files = vocabulary_kind(vocabulary), files_of(architecture.name)
+  whole = vocabulary
+  vocabulary, added = split_vocabulary(vocabulary)
+  if added and kind != MODERNBERT_PAIRS:
+    objects = {"added_tokens": added_token_objects(whole)}
+    write_json_atomically(os.path.join(directory, _ADDED_FILE), objects)
   # Given a vocabulary, KerasHub would refuse one without [MASK].
   if kind == SENTENCE_PIECES:
     write_bytes(os.path.join(directory, _PIECES_FILE), vocabulary.proto)
@@ -241,7 +260,7 @@ def save_tokenizer(
       return
     tokenizer = tokenizer_class(None)
   elif kind == MODERNBERT_PAIRS:
-    values = json_of_modernbert_pairs(vocabulary)
+    values = json_of_modernbert_pairs(whole)
     write_json_atomically(os.path.join(directory, _JSON_FILE), values)
     return
   elif kind == BYTE_PAIRS:
@@ -397,14 +416,15 @@ def _read_heads(path):
 
 
 def find_tokenizer(preset, backbone):
-  """The vocabulary's path, whether it is lower-cased, and word_rules.
+  """The path of the vocabulary, and what else is said about the tokenizer.
 
-  The second is None if it is unknown; for the third see `LoadedPreset`.
+  Returns:
+    vocabulary_path, lower_case, word_rules and added_tokens of `LoadedPreset`.
   """
   paths = (preset_file(preset, name) for name in _VOCABULARY_FILES)
   vocabulary = next(filter(None, paths), None)
   if vocabulary is None:
-    return None, None, {}
+    return None, None, {}, None
   kind = _KINDS[os.path.basename(vocabulary)]
   path = preset_file(preset, TOKENIZER_FILE)
   lower_case, word_rules = None, {}
@@ -412,7 +432,11 @@ def find_tokenizer(preset, backbone):
     lower_case, word_rules = _read_tokenizer(path, kind, backbone)
   # Only WordPieces can be lower-cased.
   lower_case = lower_case if kind == WORD_PIECES else False
-  return vocabulary, lower_case, word_rules
+  added, path = None, preset_file(preset, _ADDED_FILE)
+  if path and kind in _MODEL_TYPES:
+    values = read_json_object(path)
+    added = added_tokens_of_json(values, _MODEL_TYPES[kind], path)
+  return vocabulary, lower_case, word_rules, added
 
 
 def _read_tokenizer(path, kind, backbone):

@@ -111,7 +111,7 @@ def write_task_files(extractor, directory):
   del settings["config"]["pad_to_max"]
   arguments = extractor.preprocessor.tokenizer.file_arguments
   tokenizer = settings["config"]["tokenizer"]["config"]
-  tokenizer |= dict.fromkeys(arguments)
+  tokenizer |= dict.fromkeys(name for name in arguments if name in tokenizer)
   write_json_atomically(os.path.join(directory, PREPROCESSOR_FILE), settings)
 
 

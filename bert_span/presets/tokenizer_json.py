@@ -3,6 +3,8 @@
 import base64
 
 from bert_span.presets.tokenizer_keys import (
+  NFC_PAIRS,
+  SPECIAL_TOKENS,
   UNIGRAM_STEPS,
   check_json,
   flat_values,
@@ -22,6 +24,7 @@ from bert_span.text.sentencepiece_model import (
   sentence_pieces,
   steps_of,
 )
+from bert_span.text.vocabulary import AddedToken, split_vocabulary
 
 _CLS_AND_SEP = "[CLS]", "[SEP]"
 
@@ -82,14 +85,26 @@ def _of_bytes(model, vocab):
   return found
 
 
+def added_token_objects(vocabulary):
+  """The added tokens of a vocabulary, as the tokenizers library writes them."""
+  ids = {token: i for i, token in enumerate(vocabulary.tokens)}
+  _, added = split_vocabulary(vocabulary)
+  return [
+    {"id": ids[token.content], **token._asdict(), "special": False}
+    for token in sorted(added, key=lambda token: ids[token.content])
+  ]
+
+
 def json_of_sentence_pieces(vocabulary):
-  """The values of a tokenizer.json of `SentencePieces`.
+  """The values of a tokenizer.json of `SentencePieces` and added tokens.
 
   transformers reads it rather than the model's file.
 
   Raises:
     ValueError: its tokens cannot be those of the model.
   """
+  added = added_token_objects(vocabulary)
+  vocabulary, _ = split_vocabulary(vocabulary)
   family = PIECE_FAMILIES[vocabulary.family]
   model, tokens = parse_model(vocabulary.proto), vocabulary.tokens
   charsmap = model.normalizer_spec.precompiled_charsmap
@@ -127,7 +142,8 @@ def json_of_sentence_pieces(vocabulary):
     "added_tokens": [
       {"id": ids[token], "content": token, **flags, "special": True}
       for token in sorted(special, key=ids.get)
-    ],
+    ]
+    + added,
     "normalizer": {"type": "Sequence", "normalizers": normalizers},
     "pre_tokenizer": blanks,
     "post_processor": {
@@ -152,21 +168,22 @@ def json_of_sentence_pieces(vocabulary):
 
 
 def json_of_modernbert_pairs(vocabulary):
-  """The values of a tokenizer.json of `ModernBertPairs`.
+  """The values of a tokenizer.json of `ModernBertPairs`, with added tokens.
 
-  Tokens that no text has are special.
+  Its special tokens are added ones there.
   """
-  tokens, merges, found = vocabulary
-  ids = {token: i for i, token in enumerate(tokens)}
-  of_words = tokens_of_merges(merges)
-  added = []
-  for token, i in ids.items():
-    if token in found or token not in of_words:
-      is_found = token in found
-      flags = {"single_word": False, "lstrip": token == "[MASK]"}
-      flags |= {"rstrip": False, "normalized": is_found}
-      content = {"id": i, "content": token}
-      added.append({**content, **flags, "special": not is_found})
+  added = added_token_objects(vocabulary)
+  (_, merges), _ = split_vocabulary(vocabulary)
+  ids = {token: i for i, token in enumerate(vocabulary.tokens)}
+  for token in SPECIAL_TOKENS[NFC_PAIRS] & ids.keys():
+    flags = dict.fromkeys(AddedToken._fields[1:], False)
+    flags["lstrip"] = token == "[MASK]"
+    content = {"id": ids[token], "content": token}
+    added.append({**content, **flags, "special": True})
+  added.sort(key=lambda token: token["id"])
+  # Those that no merge gives are never found in a text.
+  of_words = ids.keys() - {token["content"] for token in added}
+  of_words |= tokens_of_merges(merges)
   byte_level = {
     "type": "ByteLevel",
     "add_prefix_space": False,

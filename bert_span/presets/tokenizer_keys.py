@@ -7,9 +7,10 @@ normalizer, are used. All other keys leave the tokens of a question and a
 passage as they are.
 """
 
-import itertools
+import re
 
 from bert_span.options.messages import shortened
+from bert_span.text.vocabulary import AddedToken
 
 # Keys of tokenizer_config.json and special_tokens_map.json, by the type of
 # the model in tokenizer.json.
@@ -155,7 +156,8 @@ _TYPE_MARKS = {
   "max_input_chars_per_word": "WordPiece",
   "unk_id": "Unigram",
 }
-# Tokens that may be listed as added. bert_span splits a text at no others.
+# Tokens that are ordinary characters in a text, though files list them among
+# the added ones.
 SPECIAL_TOKENS = {
   "WordPiece": {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"},
   "BPE": {"<s>", "</s>", "<unk>", "<pad>", "<mask>"},
@@ -164,7 +166,18 @@ SPECIAL_TOKENS = {
     *("<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"),
     *("[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"),
   },
+  NFC_PAIRS: {
+    *("[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"),
+    *("<|endoftext|>", "<|padding|>"),
+  },
 }
+# Keys of tokenizer_config.json and special_tokens_map.json with tokens that
+# transformers adds, of which the last counts only without the one before it.
+_NAMED_TOKENS = [
+  f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+]
+_MORE_TOKENS = "extra_special_tokens", "additional_special_tokens"
+_CONTENT = re.compile(r"[^\0\ud800-\udfff]{1,1000}", re.DOTALL)
 
 
 def check_config(values, type_name, path, model_type=None):
@@ -198,20 +211,6 @@ def check_config(values, type_name, path, model_type=None):
     if str(name).startswith(("XLMRoberta", "Camembert")):
       lower_case, accepted["do_lower_case"] = None, (None, False, True)
   _check(values, accepted, path)
-  added = values.get("added_tokens_decoder") or {}
-  if not isinstance(added, dict):
-    raise ValueError(
-      f"{path}: added_tokens_decoder must be an object. Received: "
-      f"{shortened(added)}. Use the file that belongs to the model."
-    )
-  extra = [
-    values.get(key) or ()
-    for key in ("additional_special_tokens", "extra_special_tokens")
-  ]
-  extra = [each.values() if isinstance(each, dict) else each for each in extra]
-  check_added_tokens(
-    [*added.values(), *itertools.chain(*extra)], type_name, path
-  )
   return lower_case
 
 
@@ -258,7 +257,6 @@ def check_json(values, path):
         f"{path}: the steps of its normalizer must be {steps}; others give "
         f"other tokens. Received: {received}. Use another model."
       )
-  check_added_tokens(values.get("added_tokens") or (), type_name, path)
   return type_name, lower_case
 
 
@@ -273,41 +271,127 @@ def _check(values, accepted, path):
       )
 
 
-def check_added_tokens(tokens, type_name, path):
-  """Refuses a tokenizer that looks for other tokens before it splits a text."""
-  if type_name == NFC_PAIRS:
-    _check_found_tokens(tokens, path)
-    return
-  names = {str(_token_text(token)) for token in tokens}
-  refused = sorted(names - SPECIAL_TOKENS[type_name])
-  if refused:
-    raise ValueError(
-      f"{path}: added tokens can only be "
-      f"{', '.join(sorted(SPECIAL_TOKENS[type_name]))}; bert_span looks for no "
-      f"others in a text. Received: {shortened(', '.join(refused))}. If texts "
-      "never contain them, remove them from the file; else use another model."
-    )
+def added_tokens_of_json(values, type_name, path):
+  """The added tokens of a tokenizer.json that are found in texts.
 
+  Returns:
+    A list of pairs of an `AddedToken` and its id.
 
-def is_found_in_texts(token):
-  """Whether an added token of `NFC_PAIRS` is found in a text, by its object.
-
-  Special ones are ordinary characters there.
+  Raises:
+    ValueError: an entry is none; the message names it.
   """
-  return isinstance(token, dict) and not token.get("special")
+  tokens = _listed(values.get("added_tokens"), "added_tokens", list, path)
+  return _found_in_texts(tokens, type_name, path)
 
 
-def _check_found_tokens(tokens, path):
-  """Refuses added tokens that a `ModernBertTokenizer` does not find."""
-  for token in filter(is_found_in_texts, tokens):
-    flags = {"normalized": True, "single_word": False}
-    for name, value in (flags | {"lstrip": False, "rstrip": False}).items():
-      if token.get(name, value) is not value:
-        raise ValueError(
-          f"{path}: {name} of the added token {_token_text(token)!r} must be "
-          f"{value}. Received: {token[name]!r}. If texts never contain it, "
-          "make it a special token; else use another model."
-        )
+def added_tokens_of_files(files, type_name):
+  """The added tokens of a Hugging Face directory that are found in texts.
+
+  As transformers 5, they are those of tokenizer.json and added_tokens_decoder
+  in tokenizer_config.json, whose flags count. Without the latter they are those
+  of added_tokens.json and tokenizer.json, and special_tokens_map.json counts
+  rather than tokenizer_config.json. Named and additional tokens are added if
+  they are not among them.
+
+  Args:
+    files: pairs of a path and an object, by the names of the files.
+    type_name: as in `check_config`.
+
+  Returns, raises: as `added_tokens_of_json`; an id may be None.
+  """
+  path, names = files.get(
+    "tokenizer_config.json", ("tokenizer_config.json", {})
+  )
+  json_path, values = files.get("tokenizer.json", ("", {}))
+  of_json = added_tokens_of_json(values, type_name, json_path)
+  key = "added_tokens_decoder"
+  has_decoder = key in names
+  if not has_decoder:
+    _, special = files.get("special_tokens_map.json", ("", {}))
+    names = {**names, **special}
+  more = next((names[key] for key in _MORE_TOKENS if names.get(key)), None)
+  more = [*more.values()] if isinstance(more, dict) else more
+  more = _listed(more, " or ".join(_MORE_TOKENS), list, path)
+  more = [names[name] for name in _NAMED_TOKENS if names.get(name)] + more
+  more = [
+    {**_token_object(token, path), "id": None, "special": True}
+    for token in more
+  ]
+  if has_decoder:
+    objects = [
+      {**_token_object(token, path), "id": _decimal(number)}
+      for number, token in _listed(names[key], key, dict, path).items()
+    ]
+    found = of_json + _found_in_texts(objects, type_name, path)
+  else:
+    added_path, added = files.get("added_tokens.json", ("", {}))
+    special = [token.get("content") for token in more]
+    objects = [
+      {"content": token, "id": number, "special": token in special}
+      for token, number in added.items()
+    ]
+    found = _found_in_texts(objects, type_name, added_path) + of_json
+  tokens = {token.content: (token, number) for token, number in found}
+  for token, number in _found_in_texts(more, type_name, path):
+    tokens.setdefault(token.content, (token, number))
+  return sorted(tokens.values(), key=_place)
+
+
+def _place(pair):
+  """Orders added tokens by their ids, and those without one after them."""
+  _, number = pair
+  return (1, 0) if number is None else (0, number)
+
+
+def _found_in_texts(objects, type_name, path):
+  """Pairs of an `AddedToken` and its id, of the objects of a file."""
+  found = []
+  for token in objects:
+    token = _token_object(token, path)
+    flags = [token.get(name) for name in AddedToken._fields[1:]]
+    content, number = token.get("content"), token.get("id")
+    if (
+      not isinstance(content, str)
+      or not _CONTENT.fullmatch(content)
+      or not all(isinstance(flag, bool | None) for flag in flags)
+      or not (number is None or (type(number) is int and number >= 0))
+    ):
+      raise ValueError(
+        f"{path}: an added token must have a content of 1 to 1,000 characters, "
+        "a whole number as its id, and true or false as "
+        f"{', '.join(AddedToken._fields[1:])}. Received: {shortened(token)}. "
+        "Use the file that belongs to the model."
+      )
+    *others, normalized = flags
+    if normalized is None:
+      normalized = not token.get("special")
+    if content not in SPECIAL_TOKENS[type_name]:
+      flags = *map(bool, others), normalized
+      found.append((AddedToken(content, *flags), number))
+  return found
+
+
+def _listed(value, key, kind, path):
+  """The value of a key that must be an array or an object, or be missing."""
+  if value is not None and not isinstance(value, kind):
+    name = {list: "an array", dict: "an object"}[kind]
+    raise ValueError(
+      f"{path}: {key} must be {name}. Received: {shortened(value)}. Use the "
+      "file that belongs to the model."
+    )
+  return kind() if value is None else value
+
+
+def _token_object(token, path):
+  """The object of a token that may also be its text."""
+  if isinstance(token, str):
+    return {"content": token}
+  return _listed(token, "a token", dict, path)
+
+
+def _decimal(text):
+  """The number that a key of a JSON object is, or the key."""
+  return int(text) if re.fullmatch(r"\d{1,9}", text) else text
 
 
 def _token_text(token):

@@ -7,8 +7,8 @@ from bert_span.options.messages import shortened
 from bert_span.presets.tokenizer_json import sentence_pieces_of_json
 from bert_span.presets.tokenizer_keys import (
   NFC_PAIRS,
+  added_tokens_of_json,
   check_json,
-  is_found_in_texts,
 )
 from bert_span.storage.files import (
   gfile,
@@ -22,6 +22,7 @@ from bert_span.text.vocabulary import (
   ModernBertPairs,
   check_merges,
   check_vocabulary,
+  extended,
 )
 
 # A token that is read from a line as it was written.
@@ -39,8 +40,9 @@ def load_vocabulary(path, piece_family="bert"):
   merges.txt beside it: `BytePairs` if the model is RoBERTa's, `ModernBertPairs`
   if it is ModernBERT's. A SentencePiece
   model, or a tokenizer.json with one, gives the `SentencePieces` of one of
-  `PIECE_FAMILIES`. ValueError if the file is missing, not UTF-8, or no
-  vocabulary.
+  `PIECE_FAMILIES`. A tokenizer.json with added tokens gives an
+  `ExtendedVocabulary` of them. ValueError if the file is missing, not UTF-8, or
+  no vocabulary.
   """
   folder, name = os.path.split(path)
   merges = os.path.join(folder, "merges.txt")
@@ -62,8 +64,10 @@ def load_vocabulary(path, piece_family="bert"):
     kind, _ = check_json(values, path)
     if kind in ("BPE", NFC_PAIRS):
       return byte_pairs_of_json(values, path)
+    added = added_tokens_of_json(values, kind, path)
     if kind == "Unigram":
-      return sentence_pieces_of_json(values, piece_family, path)
+      pieces = sentence_pieces_of_json(values, piece_family, path)
+      return extended(pieces, added, path)
     ids = _with_gaps_filled(values["model"].get("vocab"))
     tokens = _by_id(ids, path)
     # No text has a token that a line of vocab.txt cannot hold.
@@ -72,10 +76,11 @@ def load_vocabulary(path, piece_family="bert"):
       for i, token in enumerate(tokens)
     ]
   else:
+    added = ()
     lines = read_text(path).rstrip("\n").split("\n")
     tokens = _with_distinct_blanks([line.strip() for line in lines])
   check_vocabulary(tokens, path)
-  return tokens
+  return extended(tokens, added, path)
 
 
 def _with_distinct_blanks(tokens):
@@ -90,7 +95,10 @@ def _with_distinct_blanks(tokens):
 
 
 def byte_pairs_of_json(values, path):
-  """Returns the `BytePairs` or `ModernBertPairs` of a tokenizer.json."""
+  """Returns the vocabulary of a tokenizer.json with BPE.
+
+  It is `BytePairs` or `ModernBertPairs`, or an `ExtendedVocabulary` of them.
+  """
   kind, _ = check_json(values, path)
   model = values["model"]
   try:
@@ -107,10 +115,9 @@ def byte_pairs_of_json(values, path):
       f"({error!r}). Use the file that belongs to the model."
     ) from error
   pairs = _byte_pairs(ids, merges, path)
-  if kind == "BPE":
-    return pairs
-  found = [each["content"] for each in added if is_found_in_texts(each)]
-  return ModernBertPairs(*pairs, found)
+  if kind == NFC_PAIRS:
+    pairs = ModernBertPairs(*pairs)
+  return extended(pairs, added_tokens_of_json(values, kind, path), path)
 
 
 def _with_gaps_filled(ids):

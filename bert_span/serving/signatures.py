@@ -64,7 +64,7 @@ class ServedModel(tf.Module):
       return dict(zip(logit_names, values, strict=True))
 
     # Resources of ops are saved only if they are tracked.
-    self.text_resource = extractor.preprocessor.tokenizer.resource
+    self.text_resources = extractor.preprocessor.tokenizer.resources
     self.model = graph.model
     self.functions = {SERVING_DEFAULT: answer, LOGITS: logits}
 

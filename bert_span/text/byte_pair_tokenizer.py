@@ -16,22 +16,20 @@ merge a token and scores by rank, this gives the same tokens.
 """
 
 import functools
-import re
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from bert_span.text.added_tokens import WHITE_SPACE
 from bert_span.text.sentencepiece_model import (
   BPE,
   CONTROL,
   UNKNOWN,
-  USER_DEFINED,
   ModelProto,
   piece_ops,
 )
 from bert_span.text.tokenizer import (
-  WHITE_SPACE,
   Tokenizer,
   character_ends,
   ragged_tokens,
@@ -50,8 +48,7 @@ _END = b"\xff"
 class BytePairTokenizer(Tokenizer):
   """Splits texts into byte-level BPE tokens with offsets, as RoBERTa does.
 
-  The layer uses TensorFlow ops only. Invalid UTF-8 counts as U+FFFD. Special
-  tokens such as <s> are ordinary characters in a text.
+  The layer uses TensorFlow ops only. Invalid UTF-8 counts as U+FFFD.
 
   The offsets leave out the space that a token starts with: the tokens of "It's
   low tide", "It 's Ġlow Ġtide", have the char_starts 0 2 5 9 and the char_ends
@@ -63,9 +60,8 @@ class BytePairTokenizer(Tokenizer):
     merges: list of str, two tokens with a space between them, by rank.
     add_prefix_space: begin each text with a space, so that its first word has
       the same tokens as elsewhere.
-    added_tokens: tokens of the vocabulary that are found in a text before it is
-      divided into words, the leftmost and longest first. They are written as in
-      a text, without the byte alphabet.
+    added_tokens: `AddedToken`s, see `Tokenizer`. They are written as in a text,
+      without the byte alphabet, in `vocabulary`, too.
 
   Source: Radford et al. 2019 (GPT-2), section 2.2; Liu et al. 2019 (RoBERTa).
   """
@@ -73,7 +69,8 @@ class BytePairTokenizer(Tokenizer):
   # A window is <s> question </s></s> passage </s>.
   num_separators, do_lower_case = 2, False
   special_tokens = "<s>", "</s>", "<pad>"
-  file_arguments = "vocabulary", "merges"
+  file_arguments = "vocabulary", "merges", "added_tokens"
+  _trims_added_tokens = True
 
   def __init__(
     self,
@@ -83,19 +80,14 @@ class BytePairTokenizer(Tokenizer):
     added_tokens=(),
     **kwargs,
   ):
-    super().__init__(vocabulary, **kwargs)
-    tokens = self.vocabulary
+    super().__init__(vocabulary, added_tokens, **kwargs)
+    tokens = self._own_tokens()
     self._merges = np.array(list(merges), object)
     self.add_prefix_space = add_prefix_space
-    self._added_tokens = np.array(list(added_tokens), object)
-    longest_first = sorted(self._added_tokens, key=len, reverse=True)
-    self._added_pattern = "|".join(map(re.escape, longest_first))
     ranks = _ranks(tokens, self._merges)
     # Each byte as the character of its number.
     characters = [
-      token.encode().decode("latin-1")
-      if token in self._added_tokens
-      else "".join(chr(BYTES[c]) for c in token if token in ranks)
+      "".join(chr(BYTES[c]) for c in token if token in ranks)
       for token in tokens
     ]
     # Bytes of each token, and of the spaces at its start and its end.
@@ -106,10 +98,9 @@ class BytePairTokenizer(Tokenizer):
       ],
       np.int64,
     ).T
-    # Applies the merges; a SavedModel with these ops must track it.
-    self.resource = piece_ops(
-      _sentencepiece_model(tokens, characters, ranks, {*self._added_tokens})
-    )
+    # Applies the merges.
+    self.resource = piece_ops(_sentencepiece_model(tokens, characters, ranks))
+    self._find_added_tokens()
 
   cls_id = functools.cached_property(lambda self: self._special_id(0))
   sep_id = functools.cached_property(lambda self: self._special_id(1))
@@ -125,18 +116,20 @@ class BytePairTokenizer(Tokenizer):
     return tokens.index(token)
 
   @property
-  def full_vocabulary(self):
-    return BytePairs(self.vocabulary, self._merges.tolist())
+  def resources(self):
+    return (self.resource,)
+
+  def _own_vocabulary(self):
+    return BytePairs(self._own_tokens(), self._merges.tolist())
 
   def _tokens(self, texts):
-    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     prefixes = tf.zeros_like(texts, tf.int64)
     if self.add_prefix_space:
       lacks_space = ~tf.strings.regex_full_match(texts, r"(?s) .*")
       texts = tf.where(lacks_space, tf.strings.join([" ", texts]), texts)
       prefixes = tf.cast(lacks_space, tf.int64)
     characters = tf.strings.unicode_decode(texts, "UTF-8")
-    words = self._words(texts)
+    words = tf.strings.split(_with_ends(texts), _END).values
     words, index = tf.unique(words)  # a text says many words twice
     # Each byte becomes the character of its number.
     words = tf.strings.unicode_transcode(words, "ISO-8859-1", "UTF-8")
@@ -158,23 +151,10 @@ class BytePairTokenizer(Tokenizer):
     parts = (tf.cast(part, tf.int32) for part in (ids, starts, ends))
     return ragged_tokens(parts, rows, characters.nrows())
 
-  def _words(self, texts):
-    """The words of texts, and the added tokens between them: string [words]."""
-    if not self._added_pattern:
-      return tf.strings.split(_with_ends(texts), _END).values
-    marked = tf.strings.regex_replace(
-      texts, f"({self._added_pattern})", rb"%b\1%b" % (_END, _END)
-    )
-    pieces = tf.strings.split(marked, _END).values
-    is_added = tf.strings.regex_full_match(pieces, self._added_pattern)
-    pieces = tf.where(is_added, pieces + _END, _with_ends(pieces))
-    return tf.strings.split(pieces, _END).values
-
   def get_config(self):
     return super().get_config() | {
       "merges": self._merges.tolist(),
       "add_prefix_space": self.add_prefix_space,
-      "added_tokens": self._added_tokens.tolist(),
     }
 
 
@@ -219,19 +199,14 @@ def _ranks(vocabulary, merges):
   return ranks
 
 
-def _sentencepiece_model(vocabulary, characters, ranks, added_tokens):
+def _sentencepiece_model(vocabulary, characters, ranks):
   """Returns a serialized SentencePiece model that applies the merges to bytes.
 
-  Other tokens than those of a merge and the added ones, such as <s>, are never
-  found in a text. Nor is one of a merge that an added token is found before.
+  Other tokens than those of a merge, such as <s>, are never found in a text.
   """
   model = ModelProto()
-  pairs = list(zip(vocabulary, characters, strict=True))
-  added = {character for token, character in pairs if token in added_tokens}
-  for token, character in pairs:
-    if token in added_tokens:
-      model.pieces.add(piece=character, type=USER_DEFINED)
-    elif token in ranks and character not in added:
+  for token, character in zip(vocabulary, characters, strict=True):
+    if token in ranks:
       model.pieces.add(piece=character, score=-1.0 - ranks[token])
     else:
       model.pieces.add(piece=f"\u2581{token}", type=CONTROL)

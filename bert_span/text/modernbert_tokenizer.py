@@ -10,6 +10,8 @@ changed has the offsets of the whole cluster:
     offsets     0 1 2 3-5 5
 """
 
+import unicodedata
+
 import keras
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -28,42 +30,36 @@ class ModernBertTokenizer(BytePairTokenizer):
   """Splits texts into ModernBERT's byte pairs with offsets.
 
   The words and their tokens are as in a `BytePairTokenizer`; texts are
-  normalized by NFC first, and tokens such as that of three blanks are found
-  before a text is divided into words. A window is [CLS] question [SEP] passage
-  [SEP].
+  normalized by NFC first. A window is [CLS] question [SEP] passage [SEP].
 
   The offsets are into the text that was given. A token ends after all marks of
   its last letter, so that an answer does not end within the letter "e" +
   U+0301.
 
-  Example: with a vocabulary that has "   ", the tokens of "a   b" are "a",
-  "   " and "b".
+  Example: with the added token "   ", which ModernBERT has, the tokens of
+  "a   b" are "a", "   " and "b".
 
   Args:
-    vocabulary, merges: see `BytePairTokenizer`.
-    added_tokens: the same, those that are not special. Special tokens such as
-      [SEP] are ordinary characters in a text.
+    vocabulary, merges, added_tokens: see `BytePairTokenizer`.
 
   Source: Warner et al. 2024, arXiv 2412.13663, section 2.1.1.
   """
 
   num_separators = 1
   special_tokens = "[CLS]", "[SEP]", "[PAD]"
-  file_arguments = "vocabulary", "merges", "added_tokens"
 
   def __init__(self, vocabulary, merges, added_tokens=(), **kwargs):
     super().__init__(vocabulary, merges, added_tokens=added_tokens, **kwargs)
 
-  @property
-  def full_vocabulary(self):
-    return ModernBertPairs(
-      self.vocabulary, self._merges.tolist(), self._added_tokens.tolist()
-    )
+  def _normalized_contents(self, contents):
+    return [unicodedata.normalize("NFC", content) for content in contents]
 
-  def _tokens(self, texts):
-    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
+  def _own_vocabulary(self):
+    return ModernBertPairs(self._own_tokens(), self._merges.tolist())
+
+  def _normalized_tokens(self, texts):
     normalized = tf_text.normalize_utf8(texts, "NFC")
-    ids, starts, ends = super()._tokens(normalized)
+    ids, starts, ends = super()._normalized_tokens(normalized)
     source_starts, source_ends, row_splits = _sources(texts)
     first = tf.gather(row_splits, ids.value_rowids())
     last = tf.size(source_ends, tf.int64) - 1

@@ -22,8 +22,8 @@ from google.protobuf import (
 )
 
 # Types of a piece, and of a model.
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
-BPE = 2
+NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
+BPE, CHARACTERS = 2, 4
 # With byte_fallback, a character that is not in the vocabulary has the tokens
 # of its bytes.
 BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]

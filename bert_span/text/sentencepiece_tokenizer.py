@@ -15,17 +15,25 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from bert_span.text.added_tokens import (
+  WHITE_SPACE,
+  FoundTokens,
+  in_source,
+)
 from bert_span.text.sentencepiece_model import (
   BLANK,
   BYTE,
+  BYTE_TOKENS,
+  CHARACTERS,
   PIECE_FAMILIES,
+  UNKNOWN,
+  ModelProto,
   SentencePieces,
   parse_model,
   piece_ops,
   steps_of,
 )
 from bert_span.text.tokenizer import (
-  WHITE_SPACE,
   Tokenizer,
   character_ends,
   ragged_tokens,
@@ -34,14 +42,14 @@ from bert_span.text.tokenizer import (
 # Characters that NFC can join with the one before: marks, vowels and final
 # consonants of Hangul.
 _JOINED = r"[\p{M}\x{1161}-\x{1175}\x{11a8}-\x{11c2}]"
+_BYTES = np.array([bytes([byte]) for byte in range(256)], object)
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
 class SentencePieceTokenizer(Tokenizer):
   """Splits texts into the pieces of a SentencePiece model, with offsets.
 
-  The layer uses TensorFlow ops only. Invalid UTF-8 counts as U+FFFD. Special
-  tokens such as <s> are ordinary characters in a text.
+  The layer uses TensorFlow ops only. Invalid UTF-8 counts as U+FFFD.
 
   The offsets leave out the blanks that a piece starts with. A piece that is
   only a blank has none, char_start is char_end, and neither starts nor ends an
@@ -52,6 +60,7 @@ class SentencePieceTokenizer(Tokenizer):
     model: str, the serialized SentencePiece model in base64.
     family: architecture whose ids the tokens have: "xlm-roberta", "camembert"
       or "deberta-v2".
+    added_tokens: `AddedToken`s, see `Tokenizer`.
 
   Example:
 
@@ -65,16 +74,17 @@ class SentencePieceTokenizer(Tokenizer):
   """
 
   do_lower_case = False
-  file_arguments = ("model",)
+  file_arguments = "model", "added_tokens"
 
-  def __init__(self, model, family, **kwargs):
-    self.full_vocabulary = SentencePieces(model, family)
-    proto = self.full_vocabulary.proto
+  def __init__(self, model, family, added_tokens=(), **kwargs):
+    own_vocabulary = SentencePieces(model, family)
+    proto = own_vocabulary.proto
     model = parse_model(proto)
     pieces = [each.piece for each in model.pieces]
     self._family = PIECE_FAMILIES[family]
     tokens = self._family.tokens(pieces)
-    super().__init__(tokens, **kwargs)
+    super().__init__(tokens, added_tokens, **kwargs)
+    self._pieces = own_vocabulary
     self.num_separators = self._family.num_separators
     self.cls_id, self.sep_id, self.pad_id = map(
       tokens.index, (self._family.cls, self._family.sep, self._family.pad)
@@ -93,11 +103,20 @@ class SentencePieceTokenizer(Tokenizer):
       # They leave one blank between words, and none at the ends.
       model.normalizer_spec.remove_extra_whitespaces = False
       proto = model.SerializeToString()
-    # A SavedModel with these ops must track it.
-    self.resource = piece_ops(proto)
+    self.resource, self._normalizer = piece_ops(proto), None
+    if any(token.normalized for token in self.added_tokens):
+      self._normalizer = piece_ops(_normalizer(model))
+    self._find_added_tokens()
+
+  @property
+  def resources(self):
+    resources = self.resource, self._normalizer
+    return tuple(filter(None, resources))
+
+  def _own_vocabulary(self):
+    return self._pieces
 
   def _tokens(self, texts):
-    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     characters = tf.strings.unicode_decode(texts, "UTF-8")
     after = character_ends(characters.values)
     if self._steps:
@@ -151,10 +170,126 @@ class SentencePieceTokenizer(Tokenizer):
     are_blank = tf.reduce_all(tf.gather(self._is_blank, pieces), axis=1)
     return tf.gather(are_blank, index)
 
+  def _find_in_normalized(self, texts):
+    normalized, starts, ends = self._normalize(texts)
+    found = self._in_normalized.find(normalized)
+    if self._family is PIECE_FAMILIES["deberta-v2"]:
+      found = self._with_blanks(found, normalized)
+    return in_source(found, starts, ends)
+
+  def _normalized_contents(self, contents):
+    normalized, _, _ = self._normalize(tf.constant(contents))
+    return [content.decode() for content in normalized.numpy()]
+
+  def _normalize(self, texts):
+    """Normalized texts, string [batch], and where their characters come from.
+
+    Those are starts and ends in `texts`, int64 [characters] each.
+    """
+    characters = tf.strings.unicode_decode(texts, "UTF-8")
+    if self._steps:
+      normalized, ends = _normalized(characters, self._steps)
+      lengths = tf.strings.length(normalized, unit="UTF8_CHAR")
+      starts = tf.range(tf.size(ends, tf.int64))
+      normalized = tf.strings.unsorted_segment_join(
+        normalized, characters.value_rowids(), characters.nrows()
+      )
+      ends = tf.cast(ends, tf.int64)
+      return normalized, tf.repeat(starts, lengths), tf.repeat(ends, lengths)
+    after = character_ends(characters.values)
+    pieces, starts, ends = self._normalizer.tokenize_with_offsets(texts)
+    rows, values = pieces.value_rowids(), pieces.values - 1  # [bytes]
+    starts, ends = starts.values, ends.values
+    if self._family is PIECE_FAMILIES["deberta-v2"]:
+      # Of several blanks there is only the last.
+      is_blank = values == ord(" ")
+      precedes = is_blank[1:] & (rows[1:] == rows[:-1])
+      precedes = tf.concat([precedes, [False]], 0)[: tf.size(values)]
+      rows, values, starts, ends = (
+        tf.boolean_mask(x, ~(is_blank & precedes))
+        for x in (rows, values, starts, ends)
+      )
+    normalized = tf.strings.unsorted_segment_join(
+      tf.gather(_BYTES, values), rows, pieces.nrows()
+    )
+    first = tf.gather(characters.row_starts(), rows)
+    first = tf.gather(tf.concat([[0], after], 0), first)
+    is_first = tf.bitwise.bitwise_and(values, 0xC0) != 0x80  # of a character
+    is_last = tf.concat([is_first[1:], [True]], 0)[: tf.size(values)]
+    starts, ends = (
+      tf.boolean_mask(tf.cast(x, tf.int64) + first, is_kept)
+      for x, is_kept in ((starts, is_first), (ends, is_last))
+    )
+    starts = tf.searchsorted(after, starts, "right", tf.int64)
+    ends = tf.searchsorted(after, ends, "right", tf.int64)
+    return normalized, starts, tf.maximum(ends, starts + 1)
+
+  def _with_blanks(self, found, normalized):
+    """Adds the lone blanks before tokens, which are tokens of DeBERTa.
+
+    Blanks at the ends of a whole text are none, and belong to no token.
+    """
+    characters = tf.strings.unicode_decode(normalized, "UTF-8")
+    is_blank = characters.values == ord(" ")
+    dark = tf.where(~is_blank)[:, 0]
+    zero = tf.constant([0], tf.int64)
+    rows = tf.searchsorted(characters.row_splits, found.starts, "right") - 1
+    row_starts, row_limits = (
+      tf.gather(x, rows)
+      for x in (characters.row_starts(), characters.row_limits())
+    )
+    first = tf.gather(
+      tf.concat([dark, characters.row_splits[-1:]], 0),
+      tf.searchsorted(dark, row_starts),
+    )
+    limit = tf.gather(
+      tf.concat([zero, dark + 1], 0), tf.searchsorted(dark, row_limits)
+    )
+    starts = tf.maximum(found.starts, first)
+    ends = tf.minimum(found.ends, limit)
+    starts, ends, first, ids = (
+      tf.boolean_mask(x, starts < ends)
+      for x in (starts, ends, first, found.ids)
+    )
+    found = FoundTokens(starts, ends, ids, starts, ends)
+    taken = tf.concat([tf.zeros_like(ends[:1]), ends[:-1]], 0)
+    follows_blank = tf.gather(tf.concat([[False], is_blank], 0), starts)
+    ends = tf.boolean_mask(
+      starts, follows_blank & (starts > first) & (starts > taken)
+    )
+    vocabulary = self.vocabulary
+    is_known = BLANK in vocabulary
+    blank = vocabulary.index(BLANK if is_known else self._family.unknown)
+    ids = tf.fill(tf.shape(ends), tf.constant(blank, tf.int64))
+    added = FoundTokens(ends - 1, ends, ids, ends, ends)
+    joined = [tf.concat(pair, 0) for pair in zip(found, added, strict=True)]
+    order = tf.argsort(joined[0])
+    return FoundTokens(*(tf.gather(x, order) for x in joined))
+
   def get_config(self):
-    config = super().get_config() | self.full_vocabulary._asdict()
+    config = super().get_config() | self._pieces._asdict()
     del config["vocabulary"]
     return config
+
+
+def _normalizer(model):
+  """A serialized model that gives the bytes of a model's normalized text.
+
+  The id of a byte is its number and 1.
+  """
+  of_bytes = ModelProto()
+  of_bytes.normalizer_spec.CopyFrom(model.normalizer_spec)
+  of_bytes.normalizer_spec.add_dummy_prefix = False
+  of_bytes.normalizer_spec.remove_extra_whitespaces = False
+  of_bytes.normalizer_spec.escape_whitespaces = False
+  of_bytes.trainer_spec.byte_fallback = True
+  of_bytes.trainer_spec.model_type = CHARACTERS
+  of_bytes.pieces.add(piece="<unk>", type=UNKNOWN)
+  for token in BYTE_TOKENS:
+    of_bytes.pieces.add(piece=token, type=BYTE)
+  # The op wants a piece; one of several characters is never found.
+  of_bytes.pieces.add(piece="never found")
+  return of_bytes.SerializeToString()
 
 
 def _normalized(characters, steps):

@@ -14,12 +14,20 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from bert_span.text.added_tokens import (
+  WHITE_SPACE,
+  AddedTokenFinder,
+  in_source,
+)
 from bert_span.text.vocabulary import (
   CLS_TOKEN,
   SEP_TOKEN,
   UNKNOWN_TOKEN,
+  AddedToken,
+  ExtendedVocabulary,
   WordPieces,
   check_vocabulary,
+  with_added_contents,
 )
 
 # As run_squad: WordpieceTokenizer.max_input_chars_per_word.
@@ -27,8 +35,6 @@ _MAX_WORD_CHARACTERS = 200
 # As run_squad: U+0000, U+FFFD and the categories Cc and Cf are dropped, except
 # tab, newline and carriage return.
 _DROPPED = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}\x{fffd}\p{Cf}]"
-# Unicode's White_Space, which is more than RE2's \s.
-WHITE_SPACE = r"\t-\r\x{85}\p{Z}"
 # What run_squad calls Chinese characters: first, last, and how far away are the
 # private ones that replace them if they are to be no words, which
 # tensorflow-text would make of them.
@@ -80,18 +86,54 @@ class Characters(NamedTuple):
 class Tokenizer(keras_hub.tokenizers.Tokenizer):
   """A tokenizer of KerasHub's that gives `Tokens`: ids with their offsets.
 
+  Added tokens are found in a text first; what is between them is tokenized as
+  texts of their own. Special tokens, such as [SEP], are ordinary characters.
+
   It is saved and loaded with the model that it is part of, see
   `Extractor.save_to_preset`.
   """
 
   # The arguments that a model directory has as files of their own.
-  file_arguments = ("vocabulary",)
+  file_arguments = "vocabulary", "added_tokens"
+  # Whether the offsets of an added token leave out blanks at its ends.
+  _trims_added_tokens = False
 
-  def __init__(self, vocabulary, **kwargs):
+  def __init__(self, vocabulary, added_tokens=(), **kwargs):
     super().__init__(**kwargs)
     self.built = True  # nothing to build
+    tokens = list(vocabulary)
+    self._num_own = len(tokens)  # those of `vocabulary`
+    self.added_tokens = tuple(AddedToken(*each) for each in added_tokens)
+    tokens = with_added_contents(tokens, self.added_tokens)
     # An array: Keras would look for layers among the tokens of a list.
-    self._vocabulary = np.array(list(vocabulary), object)
+    self._vocabulary = np.array(tokens, object)
+    self._as_written = self._in_normalized = None
+
+  def _find_added_tokens(self):
+    """Prepares to find the added tokens; the last step of __init__."""
+    ids = {token: i for i, token in enumerate(self.vocabulary)}
+    for is_normalized in (False, True):
+      tokens = [t for t in self.added_tokens if t.normalized == is_normalized]
+      contents = [token.content for token in tokens]
+      if is_normalized and tokens:
+        contents = self._normalized_contents(contents)
+        # Nothing is left of a lone accent.
+        tokens = [
+          t for t, content in zip(tokens, contents, strict=True) if content
+        ]
+        contents = list(filter(None, contents))
+      if not tokens:
+        continue
+      finder = AddedTokenFinder(
+        tokens,
+        contents,
+        [ids[token.content] for token in tokens],
+        self._trims_added_tokens,
+      )
+      if is_normalized:
+        self._in_normalized = finder
+      else:
+        self._as_written = finder
 
   @property
   def vocabulary(self):
@@ -116,14 +158,53 @@ class Tokenizer(keras_hub.tokenizers.Tokenizer):
 
   def tokenize(self, texts):
     """Returns the `Tokens` of texts, string [batch] in UTF-8 or list of str."""
-    return self._tokens(tf.convert_to_tensor(texts, tf.string))
+    texts = tf.convert_to_tensor(texts, tf.string)
+    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
+    if not self._as_written:
+      return self._normalized_tokens(texts)
+    found = self._as_written.find(texts)
+    return _around(found, texts, self._normalized_tokens)
+
+  def _normalized_contents(self, contents):
+    """The contents of added tokens, list of str, in normalized text."""
+    return contents
+
+  def _normalized_tokens(self, texts):
+    """The `Tokens` of texts without the tokens that are found as written."""
+    if not self._in_normalized:
+      return self._tokens(texts)
+    return _around(self._find_in_normalized(texts), texts, self._tokens)
+
+  def _find_in_normalized(self, texts):
+    """The `FoundTokens` of the normalized texts, with offsets into `texts`."""
+    return self._in_normalized.find(texts)
+
+  @property
+  def full_vocabulary(self):
+    """What a `SpanPreprocessor` is made of."""
+    own = self._own_vocabulary()
+    if self.added_tokens:
+      return ExtendedVocabulary(own, self.added_tokens)
+    return own
+
+  @property
+  def resources(self):
+    """Resources of the ops, for a SavedModel to track."""
+    return ()
+
+  def _own_tokens(self):
+    """The tokens of the argument `vocabulary`."""
+    return self.vocabulary[: self._num_own]
 
   # KerasHub's would return ragged lists.
   def call(self, texts):
     return self.tokenize(texts)
 
   def get_config(self):
-    return {**super().get_config(), "vocabulary": self.vocabulary}
+    config = {**super().get_config(), "vocabulary": self._own_tokens()}
+    if self.added_tokens:
+      config["added_tokens"] = [[*token] for token in self.added_tokens]
+    return config
 
   @classmethod
   def from_preset(cls, preset, **kwargs):
@@ -163,14 +244,14 @@ class WordPieceTokenizer(Tokenizer):
     keeps_accents: do not strip accents where text is lower-cased, as some
       German models.
     joins_chinese: make no word of each Chinese character, which run_squad does.
+    added_tokens: `AddedToken`s, see `Tokenizer`.
 
   Source: google-research/bert, tokenization.py (BasicTokenizer and
-  WordpieceTokenizer); the last two arguments as in the tokenizers library.
+  WordpieceTokenizer); the last three arguments as in the tokenizers library.
   """
 
   # Arguments of `SlidingWindows`. run_squad pads with 0.
   pad_id, num_separators = 0, 1
-  resource = None  # for a SavedModel to track
 
   def __init__(
     self,
@@ -178,11 +259,12 @@ class WordPieceTokenizer(Tokenizer):
     do_lower_case=True,
     keeps_accents=False,
     joins_chinese=False,
+    added_tokens=(),
     **kwargs,
   ):
     check_vocabulary(vocabulary)
     vocabulary = list(vocabulary)
-    super().__init__(vocabulary, **kwargs)
+    super().__init__(vocabulary, added_tokens, **kwargs)
     self.do_lower_case = do_lower_case
     self.keeps_accents = keeps_accents
     self._strips_accents = do_lower_case and not keeps_accents
@@ -207,16 +289,14 @@ class WordPieceTokenizer(Tokenizer):
         f"The vocabulary of {len(vocabulary)} tokens cannot be used: "
         f"{error!s:.200} Use the vocab.txt of a BERT model."
       ) from error
+    self._find_added_tokens()
 
-  @property
-  def full_vocabulary(self):
-    """What a `SpanPreprocessor` is made of."""
+  def _own_vocabulary(self):
     rules = self.keeps_accents, self.joins_chinese
-    vocabulary = self.vocabulary
+    vocabulary = self._own_tokens()
     return WordPieces(vocabulary, *rules) if any(rules) else vocabulary
 
   def _tokens(self, texts):
-    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     # One text, in pieces of bounded memory. No word contains a line break.
     joined = tf.strings.reduce_join(texts, separator="\n")
     pieces = _pieces(joined, self.joins_chinese)
@@ -286,6 +366,59 @@ class WordPieceTokenizer(Tokenizer):
       tf.gather(is_mark, index),
     )
 
+  def _find_in_normalized(self, texts):
+    characters = tf.strings.unicode_decode(texts, "UTF-8")
+    normalized, is_mark = self._matched_characters(characters.values)
+    rows = characters.value_rowids()
+    found = self._in_normalized.find(
+      tf.strings.unsorted_segment_join(normalized, rows, characters.nrows())
+    )
+    # Marks belong to the character before them, as in `_tokens_of_piece`.
+    numbers = tf.range(tf.size(rows, tf.int64) + 1)
+    not_marks = tf.concat(
+      [tf.boolean_mask(numbers[:-1], ~is_mark), numbers[-1:]], 0
+    )
+    ends = tf.gather(not_marks, tf.searchsorted(not_marks, numbers[1:]))
+    ends = tf.minimum(ends, tf.gather(characters.row_limits(), rows))
+    lengths = tf.strings.length(normalized, unit="UTF8_CHAR")
+    return in_source(
+      found, *(tf.repeat(x, lengths) for x in (numbers[:-1], ends))
+    )
+
+  def _normalized_contents(self, contents):
+    codes = tf.strings.unicode_decode(contents, "UTF-8")
+    normalized, _ = self._matched_characters(codes.values)
+    joined = tf.strings.unsorted_segment_join(
+      normalized, codes.value_rowids(), codes.nrows()
+    )
+    return [content.decode() for content in joined.numpy()]
+
+  def _matched_characters(self, code_points):
+    """Characters as the tokenizers library normalizes them: string [n].
+
+    There a final sigma is as any other, Chinese characters are between blanks,
+    and all white space is a blank. The second result is as
+    `Characters.is_mark`.
+    """
+    distinct, index = tf.unique(code_points)
+    codes = distinct
+    distinct = tf.strings.unicode_encode(distinct[:, tf.newaxis], "UTF-8")
+    kept = tf.strings.regex_replace(distinct, _DROPPED, "")
+    normalized = tf.strings.regex_replace(kept, f"[{WHITE_SPACE}]", " ")
+    if self._strips_accents:
+      normalized = tf_text.normalize_utf8(normalized, "NFD")
+      normalized = tf.strings.regex_replace(normalized, r"\p{Mn}", "")
+    if self.do_lower_case:
+      normalized = tf.strings.lower(normalized, encoding="utf-8")
+    is_mark = tf.not_equal(kept, "") & tf.equal(normalized, "")
+    if not self.joins_chinese:
+      is_chinese = tf.zeros_like(codes, tf.bool)
+      for first, last, _ in _CHINESE:
+        is_chinese |= (codes >= first) & (codes <= last)
+      between = tf.strings.join([" ", normalized, " "])
+      normalized = tf.where(is_chinese, between, normalized)
+    return tf.gather(normalized, index), tf.gather(is_mark, index)
+
   def _unknown_long_words(self, ids, starts, ends, num_characters):
     """Makes every word of over 200 characters one [UNK].
 
@@ -316,6 +449,57 @@ class WordPieceTokenizer(Tokenizer):
 def _indices(condition):
   """Returns the indices at which a bool vector is True, int32 [n]."""
   return tf.cast(tf.where(condition)[:, 0], tf.int32)
+
+
+def _around(found, texts, tokenize):
+  """Returns the `Tokens` of texts: those found, and those between them.
+
+  Args:
+    found: `FoundTokens` of the texts.
+    texts: string [batch], valid UTF-8.
+    tokenize: gives the `Tokens` of texts, string [n].
+  """
+  characters = tf.strings.unicode_decode(texts, "UTF-8")
+  splits = characters.row_splits
+  # Where parts begin and end: a found token, or text without any. None is
+  # empty.
+  bounds = tf.sort(tf.concat([splits, found.starts, found.ends], 0))
+  bounds, _ = tf.unique(bounds)
+  first = bounds[:-1]  # [parts]
+  number = tf.searchsorted(found.starts, first)  # of the token at or after it
+  none = tf.constant([-1], tf.int64)
+  is_found = tf.gather(tf.concat([found.starts, none], 0), number) == first
+  parts = tf.RaggedTensor.from_row_splits(
+    characters.values, bounds, validate=False
+  )
+  parts = tf.strings.unicode_encode(parts, "UTF-8")
+  others = tokenize(tf.boolean_mask(parts, ~is_found))
+  tokens = (
+    found.ids,
+    found.char_starts - found.starts,
+    found.char_ends - found.starts,
+  )
+  # Those of the texts between, then those found.
+  joined = [
+    tf.concat([other, tf.cast(values[:, tf.newaxis], tf.int32)], 0)
+    for other, values in zip(others, tokens, strict=True)
+  ]
+  is_other = tf.cast(~is_found, tf.int32)
+  place = tf.where(
+    is_found,
+    tf.reduce_sum(is_other) + number,
+    tf.cumsum(is_other, exclusive=True),
+  )
+  ids, starts, ends = (tf.gather(values, place) for values in joined)
+  rows = tf.searchsorted(splits, first, "right", tf.int64) - 1  # [parts]
+  moved = tf.cast(first - tf.gather(splits, rows), tf.int32)
+  part = ids.value_rowids()
+  moved, rows = tf.gather(moved, part), tf.gather(rows, part)
+  return ragged_tokens(
+    (ids.values, starts.values + moved, ends.values + moved),
+    rows,
+    tf.size(texts, tf.int64),
+  )
 
 
 def _text_starts(texts, gap):

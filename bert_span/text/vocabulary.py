@@ -18,6 +18,35 @@ SENTENCE_PIECES = "SentencePieces"
 _MAX_TOKEN_BYTES = 256  # of a WordPiece without ##
 
 
+class AddedToken(NamedTuple):
+  """A token that is found in texts before these are tokenized.
+
+  The fields are those of the tokenizers library's AddedToken.
+  """
+
+  content: str
+  single_word: bool = False  # only where no other character of a word is beside
+  lstrip: bool = False  # with the white space before it
+  rstrip: bool = False  # with the white space after it
+  normalized: bool = False  # in normalized text, as its content is normalized
+
+
+class ExtendedVocabulary(NamedTuple):
+  """A vocabulary and its added tokens.
+
+  Those that `vocabulary` lacks have the ids after its tokens, in their order.
+  """
+
+  vocabulary: "list[str] | NamedTuple"  # of any kind
+  added_tokens: tuple[AddedToken, ...]
+
+  @property
+  def tokens(self):
+    """List of tokens; the index is the id."""
+    tokens = getattr(self.vocabulary, "tokens", self.vocabulary)
+    return with_added_contents(tokens, self.added_tokens)
+
+
 class WordPieces(NamedTuple):
   """WordPieces of an unusual `WordPieceTokenizer`, whose arguments they are.
 
@@ -41,7 +70,51 @@ class ModernBertPairs(NamedTuple):
 
   tokens: list[str]
   merges: list[str]
-  added_tokens: list[str]
+
+
+def with_added_contents(tokens, added_tokens):
+  """Returns a list of tokens, and the added ones that it lacks after them."""
+  known = {*tokens}
+  contents = dict.fromkeys(token.content for token in added_tokens)
+  return [*tokens, *(content for content in contents if content not in known)]
+
+
+def extended(vocabulary, added_tokens, source):
+  """Returns a vocabulary with added tokens.
+
+  Args:
+    vocabulary: as `load_vocabulary` has it.
+    added_tokens: pairs of an `AddedToken` and its id, None if no file says it.
+    source: what says so, for messages.
+
+  Returns:
+    An `ExtendedVocabulary`; the vocabulary if nothing is added.
+
+  Raises:
+    ValueError: an id is not that of the token.
+  """
+  if not added_tokens:
+    return vocabulary
+  result = ExtendedVocabulary(
+    vocabulary, tuple(token for token, _ in added_tokens)
+  )
+  ids = {token: i for i, token in enumerate(result.tokens)}
+  for token, received in added_tokens:
+    expected = ids[token.content]
+    if received not in (None, expected):
+      raise ValueError(
+        f"{source}: the id of the added token {token.content!r} must be "
+        f"{expected}, its row in the vocabulary or the next one after it. "
+        f"Received: {received}. Use the files of one model."
+      )
+  return result
+
+
+def split_vocabulary(vocabulary):
+  """Returns a vocabulary without its added tokens, and these."""
+  if isinstance(vocabulary, ExtendedVocabulary):
+    return vocabulary
+  return ExtendedVocabulary(vocabulary, ())
 
 
 def check_merges(merges, path):
@@ -61,6 +134,11 @@ def check_vocabulary(tokens, source="the vocabulary"):
     raise ValueError(
       f"{source} has {kind}; only WordPieces can be used for this. Use the "
       "vocab.txt of a BERT model."
+    )
+  if isinstance(tokens, ExtendedVocabulary):
+    raise ValueError(
+      f"{source} has added tokens, such as {tokens.added_tokens[0].content!r}, "
+      "which are not found in texts here. Use the vocab.txt of the model."
     )
   if isinstance(tokens, WordPieces):
     raise ValueError(
@@ -99,7 +177,7 @@ def vocabulary_kind(vocabulary):
     ModernBertPairs: MODERNBERT_PAIRS,
     SentencePieces: SENTENCE_PIECES,
   }
-  return kinds.get(type(vocabulary), WORD_PIECES)
+  return kinds.get(type(split_vocabulary(vocabulary).vocabulary), WORD_PIECES)
 
 
 def is_cased(vocabulary):

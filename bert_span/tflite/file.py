@@ -21,16 +21,18 @@ from bert_span.storage.files import decode_utf8
 from bert_span.storage.json_fields import FieldErrors
 from bert_span.text.options import MAX_WINDOW
 from bert_span.text.sentencepiece_model import (
-  SentencePieces,
   parse_model,
   sentence_pieces,
   steps_of,
 )
 from bert_span.text.vocabulary import (
+  MODERNBERT_PAIRS,
+  SENTENCE_PIECES,
   BytePairs,
-  ModernBertPairs,
   WordPieces,
   check_merges,
+  split_vocabulary,
+  vocabulary_kind,
 )
 
 VOCABULARY_FILE = "vocab.txt"
@@ -176,7 +178,14 @@ def read_packed_config(path):
 def vocabulary_files(vocabulary):
   """Returns a dict of the vocabulary's file, and its fields for "tflite"."""
   about = {}
-  if isinstance(vocabulary, SentencePieces):
+  whole, kind = vocabulary, vocabulary_kind(vocabulary)
+  vocabulary, added = split_vocabulary(vocabulary)
+  if added and kind != MODERNBERT_PAIRS:
+    raise ValueError(
+      f"A TFLite file cannot have added tokens, such as {added[0].content!r}: "
+      "its runners do not find them in texts. Export a SavedModel."
+    )
+  if kind == SENTENCE_PIECES:
     steps = steps_of(parse_model(vocabulary.proto))
     if steps:
       raise ValueError(
@@ -186,10 +195,10 @@ def vocabulary_files(vocabulary):
       )
     name, content = PIECES_FILE, vocabulary.proto
     about["family"] = vocabulary.family
-  elif isinstance(vocabulary, ModernBertPairs):
+  elif kind == MODERNBERT_PAIRS:
     # A file of its own, as other runners have no tokenizer for it.
     name = JSON_FILE
-    content = json.dumps(json_of_modernbert_pairs(vocabulary)).encode()
+    content = json.dumps(json_of_modernbert_pairs(whole)).encode()
   elif isinstance(vocabulary, WordPieces):
     raise ValueError(
       "A TFLite file cannot have a tokenizer that keeps accents in lower-cased "
@@ -268,8 +277,8 @@ def check_tables(path, content, vocabulary, max_length):
   positions = [shape[0] for shape in cut if shape[1:] == (width,)]
   # DeBERTa has distances of both signs, and fewer rows than positions.
   positions = [shape[0] // 2 for shape in cut if not shape[1:]] or positions
-  others = {SentencePieces: PIECES_FILE, ModernBertPairs: JSON_FILE}
-  name = others.get(type(vocabulary), VOCABULARY_FILE)
+  others = {SENTENCE_PIECES: PIECES_FILE, MODERNBERT_PAIRS: JSON_FILE}
+  name = others.get(vocabulary_kind(vocabulary), VOCABULARY_FILE)
   for field, needed, num_rows in (
     (name, len(getattr(vocabulary, "tokens", vocabulary)), rows),
     ("max_length", max_length, min(positions, default=max_length)),

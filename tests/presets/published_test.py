@@ -260,6 +260,18 @@ def test_the_page_says_of_each_checkpoint_whether_it_loads(repository):
       assert shown[name] == f"loads{verdict}"
 
 
+def test_the_page_has_the_share_of_refused_keys(repository):
+  page = (repository / _PAGE).read_text("utf-8")
+  rows = re.findall(r"^\| (.+) \| .+ \| (\d+) of (\d+) \|$", page, re.M)
+  assert {int(total) for _, _, total in rows} == {len(PUBLISHED)}
+  refused = [row.refused for row in PUBLISHED.values()]
+  for keys, number, _ in rows:
+    names = re.findall("`([^`]+)`", keys)
+    assert int(number) == sum(any(n in x for n in names) for x in refused)
+  others = sum(x not in ("", "model_type") for x in refused)
+  assert sum(int(number) for _, number, _ in rows) == others
+
+
 def test_the_table_has_what_the_facts_say():
   path = _SHARED / "checkpoints" / "facts.json"
   if not path.exists():

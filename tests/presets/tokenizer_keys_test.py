@@ -9,11 +9,12 @@ from tokenizer_json import tokenizer_json
 from bert_span.presets.tokenizer_keys import (
   CONFIG_VALUES,
   JSON_VALUES,
-  NFC_PAIRS,
-  check_added_tokens,
+  added_tokens_of_files,
+  added_tokens_of_json,
   check_config,
   check_json,
 )
+from bert_span.text.vocabulary import AddedToken
 
 
 def _with(kind, key, value):
@@ -121,46 +122,77 @@ def test_a_sequence_of_one_normalizer_is_that_normalizer():
     check_json(values, "")
 
 
-@pytest.mark.parametrize("kind", _UNTYPED)
-def test_added_tokens_other_than_special_ones_are_refused(kind):
-  added = {"7": {"content": "covid19"}}
-  with pytest.raises(ValueError, match="covid19"):
-    check_config({"added_tokens_decoder": added}, kind, "")
-  for key in ("additional_special_tokens", "extra_special_tokens"):
-    with pytest.raises(ValueError, match=r"\[Q\]"):
-      check_config({key: ["[Q]"]}, kind, "")
-  with pytest.raises(ValueError, match=r"\[Q\]"):
-    check_config({"extra_special_tokens": {"q_token": "[Q]"}}, kind, "")
-  with pytest.raises(ValueError, match="covid19"):
-    check_added_tokens({"covid19": 7}, kind, "added_tokens.json")
+def _added(kind, **files):
+  """The added tokens of objects, by the names of their files."""
+  files = {f"{n}.json": (f"dir/{n}.json", x) for n, x in files.items()}
+  return added_tokens_of_files(files, kind)
+
+
+@pytest.mark.parametrize("kind", JSON_VALUES)
+def test_added_tokens_are_read_from_each_file(kind):
+  flags = {"lstrip": True, "rstrip": False, "single_word": True}
+  token = {"content": "covid19", "normalized": True, **flags}
+  expected = AddedToken("covid19", True, True, False, True), 7
   values = tokenizer_json(kind)
-  values["added_tokens"].append({"id": 7, "content": "covid19"})
-  with pytest.raises(ValueError, match="covid19"):
-    check_json(values, "")
+  values["added_tokens"].append({"id": 7, **token, "special": False})
+  assert added_tokens_of_json(values, kind, "") == [expected]
+  assert _added(kind, tokenizer=values) == [expected]
+  config = {"added_tokens_decoder": {"7": token}}
+  assert _added(kind, tokenizer_config=config) == [expected]
+  # Those of added_tokens.json have no flags; special tokens are as written.
+  plain, special = AddedToken("covid19", normalized=True), AddedToken("[Q]")
+  files = {"added_tokens": {"[Q]": 8, "covid19": 7}}
+  for name in ("tokenizer_config", "special_tokens_map"):
+    for key in ("additional_special_tokens", "extra_special_tokens"):
+      for tokens in (["[Q]"], [{"content": "[Q]"}], {"q_token": "[Q]"}):
+        found = _added(kind, **{name: {key: tokens}})
+        assert found == [(special, None)]
+        found = _added(kind, **files, **{name: {key: tokens}})
+        assert found == [(plain, 7), (special, 8)]
+  # Special tokens of the model are ordinary characters.
+  names = {"bos_token": "<bos>", "mask_token": {"content": "[MASK]"}}
+  if kind == "BPE":
+    names["mask_token"] = "<mask>"
+  found = _added(kind, tokenizer_config=names)
+  assert found == [(AddedToken("<bos>"), None)]
+
+
+def test_the_file_that_transformers_reads_says_how_a_token_is_found():
+  def token(**flags):
+    return {"content": "[Q]", "normalized": False, **flags}
+
+  of_json = {"added_tokens": [{"id": 7, **token(lstrip=True)}]}
+  decoder = {"added_tokens_decoder": {"7": token(rstrip=True)}}
+  left, right = AddedToken("[Q]", lstrip=True), AddedToken("[Q]", rstrip=True)
+  others = {"special_tokens_map": {"additional_special_tokens": ["[P]"]}}
+  others["added_tokens"] = {"[Q]": 7}
+  found = _added("BPE", tokenizer=of_json, tokenizer_config=decoder, **others)
+  assert found == [(right, 7)]
+  found = _added("BPE", tokenizer=of_json, **others)
+  assert found == [(left, 7), (AddedToken("[P]"), None)]
 
 
 @pytest.mark.parametrize(
-  "flag", ["normalized", "single_word", "lstrip", "rstrip"]
+  "token",
+  [
+    *({"content": ""}, {"content": 1}, {"content": "\ud800"}, {}, 7, None),
+    *({"content": "x", "lstrip": 1}, {"content": "x", "id": "7"}),
+    *({"content": "x", "id": -1}, {"content": "x", "id": True}),
+    {"content": "x" * 1001},
+  ],
 )
-def test_an_added_token_of_modernbert_is_found_as_it_is_or_refused(flag):
-  flags = {"normalized": True, "single_word": False}
-  flags |= {"lstrip": False, "rstrip": False}
-  values = tokenizer_json(NFC_PAIRS)
-  token = {"id": 7, "content": "[Q]", **flags, "special": False}
-  values["added_tokens"] = [token]
-  config = {"added_tokens_decoder": {"7": token}}
-  for is_refused in (False, True):
-    for check, file in ((check_json, values), (check_config, config)):
-      arguments = (file, NFC_PAIRS, "") if check is check_config else (file, "")
-      token |= {flag: flags[flag] != is_refused, "special": False}
-      if is_refused:
-        with pytest.raises(ValueError, match=rf"{flag} .*\[Q\]"):
-          check(*arguments)
-      else:
-        check(*arguments)
-      # Special tokens are ordinary characters, whatever their flags are.
-      token["special"] = True
-      check(*arguments)
+def test_a_damaged_added_token_is_refused_by_its_file(token):
+  values = {**tokenizer_json("BPE"), "added_tokens": [token]}
+  with pytest.raises(ValueError, match=r"dir/tokenizer\.json: .*token"):
+    added_tokens_of_json(values, "BPE", "dir/tokenizer.json")
+  if isinstance(token, dict) and "id" in token:  # It is the key there.
+    return
+  for key in ("added_tokens_decoder", "additional_special_tokens"):
+    config = {key: [token] if "special" in key else {"7": token}}
+    with pytest.raises(
+      ValueError, match=r"dir/tokenizer_config\.json: .*token"
+    ):
+      _added("BPE", tokenizer_config=config)
 
 
 @pytest.mark.parametrize(
@@ -195,8 +227,18 @@ def test_the_class_of_another_family_is_refused():
 
 
 def test_damaged_objects_are_refused_by_name():
-  with pytest.raises(ValueError, match="added_tokens_decoder"):
-    check_config({"added_tokens_decoder": [1]}, "WordPiece", "")
+  for key, value in (
+    ("added_tokens_decoder", [1]),
+    ("added_tokens_decoder", {"x": "[Q]"}),
+    ("extra_special_tokens", "[Q]"),
+  ):
+    with pytest.raises(
+      ValueError, match=r"dir/tokenizer_config\.json: .*token"
+    ):
+      _added("WordPiece", tokenizer_config={key: value})
+  for value in ({}, "x", 7):
+    with pytest.raises(ValueError, match=r"dir/tokenizer\.json: added_tokens"):
+      _added("WordPiece", tokenizer={"added_tokens": value or {"x": 1}})
   values = tokenizer_json("WordPiece")
   for pair in ([1], [{"Sequence": {}}], [{"Sequence": 1}]):
     values["post_processor"]["pair"] = pair

@@ -139,7 +139,8 @@ def test_each_accepted_value_gives_the_tokens_of_transformers(
     if isinstance(theirs, str):  # transformers cannot do without the key
       assert case[3] is None and "missing field" in theirs, (case, theirs)
       continue
-    path, lower_case, rules = find_tokenizer(folder)
+    theirs = [ids for ids, _ in theirs]
+    path, lower_case, rules, _ = find_tokenizer(folder)
     vocabulary = load_vocabulary(path)
     if any(rules.values()):
       vocabulary = WordPieces(vocabulary, **rules)

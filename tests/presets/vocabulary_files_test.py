@@ -10,7 +10,9 @@ from bert_span.presets.tokenizer_json import json_of_modernbert_pairs
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import (
+  AddedToken,
   BytePairs,
+  ExtendedVocabulary,
   ModernBertPairs,
   is_cased,
   vocabulary_sha256,
@@ -139,18 +141,25 @@ def test_a_vocabulary_with_upper_case_pieces_is_cased():
 
 
 def test_byte_pairs_of_modernbert_are_written_and_read(tmp_path):
-  expected = ModernBertPairs(
-    ["[CLS]", "[SEP]", "[MASK]", "Ġ", "a", "Ġa", "   ", "[unused0]"],
+  pairs = ModernBertPairs(
+    ["[CLS]", "[SEP]", "[MASK]", "Ġ", "a", "Ġa", "   ", "[unused0]", "ab"],
     ["Ġ a"],
-    ["   ", "[unused0]"],
   )
+  added = [AddedToken(t, normalized=True) for t in ("   ", "[unused0]", "[Q]")]
+  expected = ExtendedVocabulary(pairs, tuple(added))
   values = json_of_modernbert_pairs(expected)
   special = [x["content"] for x in values["added_tokens"] if x["special"]]
   assert special == ["[CLS]", "[SEP]", "[MASK]"]
   path = tmp_path / "tokenizer.json"
   path.write_text(json.dumps(values))
-  assert load_vocabulary(str(path)) == expected
-  # The tokenizers library finds the same tokens.
+  # The file has all tokens in one list.
+  tokens = [*pairs.tokens, "[Q]"]
+  assert load_vocabulary(str(path)) == expected._replace(
+    vocabulary=pairs._replace(tokens=tokens)
+  )
+  # The tokenizers library finds the same tokens: "ab" is none of a merge.
   read = tokenizers.Tokenizer.from_file(str(path))
-  found = read.encode("a   a[unused0]", "a").tokens
-  assert found == ["[CLS]", "a", "   ", "a", "[unused0]", "[SEP]", "a", "[SEP]"]
+  found = read.encode("a   a[unused0][Q]", "a").tokens
+  assert found == (
+    ["[CLS]", "a", "   ", "a", "[unused0]", "[Q]", "[SEP]", "a", "[SEP]"]
+  )

@@ -81,7 +81,7 @@ def test_the_checkpoint_is_read_back(model, tmp_path):
   checkpoint = str(tmp_path / "bert_model.ckpt")
   config = str(tmp_path / "bert_config.json")
   assert_same_heads(read_original_heads(checkpoint), head_tensors(model))
-  assert_same_heads(read_heads(str(tmp_path)), head_tensors(model))
+  assert_same_heads(read_pretraining_heads(str(tmp_path)), head_tensors(model))
   assert read_json_object(config)["hidden_act"] == "gelu"
   # The original's names and shapes.
   shapes = dict(tf.train.list_variables(checkpoint))

@@ -32,6 +32,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 import model_server
 import mutations
+import numpy as np
 import programs
 import pyarrow
 from exported_tflite import exported_tflite
@@ -39,6 +40,7 @@ from pyarrow import parquet
 from squad_content import spans, squad_content
 from squad_runs import write_squad_files
 from tiny_extractor import CONTEXT, QUESTION, shared_model
+from torch_files import Call, Name, View, write_torch_file
 
 from bert_span.answers.prediction_files import read_na_probs, read_predictions
 from bert_span.beam import question_files
@@ -47,6 +49,7 @@ from bert_span.client.retries import ServingError
 from bert_span.evaluate import EvaluateOptions
 from bert_span.jobs.evaluate import evaluate
 from bert_span.squad.reader import read_squad
+from bert_span.storage.tensor_files import read_tensors
 
 _MAX_SECONDS = 120
 _MAX_KILOBYTES = 1 << 20
@@ -182,6 +185,37 @@ class Fuzz:
       path.write_bytes(_damage(rng, path))
     # Without a comparison of checksums, which notices everything.
     return run("ask", model=copy, verify=rng.random() < 0.2, **_ASKED)
+
+  def pickled(self, rng):
+    """pytorch_model.bin in both forms, one that would run code among them."""
+    path = self._damaged(rng, rng.choice(self._pickled))
+    tensors = result_or_clear_error(read_tensors, path)
+    assert not self._canary.exists()
+    for tensor in (tensors or {}).values():
+      assert tensor.dtype == np.float32
+    return tensors is not None
+
+  @functools.cached_property
+  def _pickled(self):
+    base = np.arange(12, dtype="float32")
+    tensors = {
+      "whole": base.reshape(3, 4),
+      "part": View(base, 5, (2, 2), (4, 2)),
+      "half": np.array([0.5, -2.0], np.float16),
+    }
+    runs = Call(Name("os", "mkdir"), (str(self._canary),))
+    paths = []
+    for is_old in (False, True):
+      for name, more in (("plain", {}), ("hostile", {"runs": runs})):
+        path = self._folder / f"{name}_{is_old}.bin"
+        write_torch_file(path, {**tensors, **more}, is_old)
+        paths.append(path)
+    return paths
+
+  @property
+  def _canary(self):
+    """A folder that a pickle would make."""
+    return self._folder / "made_by_a_pickle"
 
   def tflite(self, rng):
     content = pathlib.Path(exported_tflite()[0]).read_bytes()

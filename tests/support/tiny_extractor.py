@@ -24,7 +24,12 @@ from bert_span.text.sentencepiece_model import (
   ModelProto,
   sentence_pieces,
 )
-from bert_span.text.vocabulary import BytePairs, ModernBertPairs
+from bert_span.text.vocabulary import (
+  AddedToken,
+  BytePairs,
+  ExtendedVocabulary,
+  ModernBertPairs,
+)
 
 VOCABULARY = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
@@ -38,10 +43,12 @@ BYTE_PAIRS = BytePairs(
   ["i n", "Ġ in"],
 )
 # Bytes, the result of a merge, and a token that is found before words are.
-MODERNBERT_PAIRS = ModernBertPairs(
-  ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", *BYTES, "in", "  "],
-  ["i n"],
-  ["  "],
+MODERNBERT_PAIRS = ExtendedVocabulary(
+  ModernBertPairs(
+    ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", *BYTES, "in", "  "],
+    ["i n"],
+  ),
+  (AddedToken("  ", normalized=True),),
 )
 _LETTERS = "abcdefghijklmnopqrstuvwxyzTAWE1895.,?日"
 
@@ -76,6 +83,7 @@ def trained_pieces(family, texts=()):
     sentence_iterator=iter([CONTEXT, QUESTION, "It's in Café 日本.", *texts]),
     model_writer=content,
     vocab_size=3000 if texts else 40,
+    hard_vocab_limit=not texts,
     minloglevel=2,
     **special,
   )

@@ -1,10 +1,10 @@
-"""What transformers' tokenizers make of pairs of texts, as JSON.
+"""What transformers' tokenizers make of texts or pairs of them, as JSON.
 
   python transformers_tokens.py PAIRS.json DIRECTORY ..
 
-Prints a line for each directory: the ids of each pair, or in words why it
-cannot be read. A process of its own, as transformers imports what must not meet
-TensorFlow.
+Prints a line for each directory: the ids and the offsets of each pair, or in
+words why it cannot be read. A process of its own, as transformers imports what
+must not meet TensorFlow.
 """
 
 import json
@@ -20,4 +20,5 @@ for directory in sys.argv[2:]:
   except Exception as error:  # what the tokenizers library raises
     print(json.dumps(str(error)))
     continue
-  print(json.dumps([tokenizer(*pair)["input_ids"] for pair in pairs]))
+  encodings = (tokenizer(*pair, return_offsets_mapping=True) for pair in pairs)
+  print(json.dumps([[x["input_ids"], x["offset_mapping"]] for x in encodings]))

@@ -11,6 +11,7 @@ import tokenizers
 
 from bert_span.squad.reader import read_squad
 from bert_span.text.modernbert_tokenizer import ModernBertTokenizer
+from bert_span.text.vocabulary import AddedToken
 
 _BYTES = tokenizers.pre_tokenizers.ByteLevel.alphabet()
 _MERGES = ["Ã ©", "Ġ b", "l o", "lo w"]
@@ -20,6 +21,7 @@ _ADDED = [
   *(" " * n for n in range(24, 1, -1)),
   *(f"[unused{n}]" for n in range(3)),
 ]
+_TOKENS = [AddedToken(token, normalized=True) for token in _ADDED]
 _SPECIAL = ["<|padding|>", "<|endoftext|>", "[UNK]", "[CLS]", "[SEP]", "[PAD]"]
 _VOCABULARY = [
   *_ADDED,
@@ -30,7 +32,7 @@ _VOCABULARY = [
 
 @pytest.fixture(scope="module")
 def tokenizer():
-  return ModernBertTokenizer(_VOCABULARY, _MERGES, _ADDED)
+  return ModernBertTokenizer(_VOCABULARY, _MERGES, _TOKENS)
 
 
 def _tokens(tokenizer, *texts):
@@ -169,7 +171,7 @@ def test_tokens_of_real_texts_are_those_of_the_tokenizers_package(shared_data):
   ids = reference.get_vocab(with_added_tokens=True)
   merges = json.loads(reference.to_str())["model"]["merges"]
   merges = [" ".join(merge) for merge in merges]
-  layer = ModernBertTokenizer(sorted(ids, key=ids.get), merges, _ADDED)
+  layer = ModernBertTokenizer(sorted(ids, key=ids.get), merges, _TOKENS)
   columns = (x.to_list() for x in layer([text.encode() for text in texts]))
   num_compared = 0
   for text, encoding, ids, starts, ends in zip(
