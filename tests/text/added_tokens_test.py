@@ -323,7 +323,10 @@ def _differences(kind, texts):
 def _without_blank(text, token, start, end):
   """The offsets of a token without the blanks that it begins with."""
   if token.startswith(BLANK):
-    while start < end - 1 and text[start].isspace():
+    # U+FFFD is a blank for SentencePiece.
+    while start < end - 1 and (
+      text[start].isspace() or text[start] == "\ufffd"
+    ):
       start += 1
   return start, end
 
@@ -337,10 +340,10 @@ def _is_compared(kind, text):
   """
   if kind in (*_PIECES, "byte pairs"):
     return True
-  if any(unicodedata.category(c) == "Mn" for c in text) or "\u1161" in text:
-    return kind in ("cased", "accents")
-  beside_chinese = r"(?i)[一-鿿]\W*beside|beside\W*[一-鿿]"
-  return not re.search(beside_chinese, text)
+  if re.search(r"(?i)[一-鿿]\W*beside|beside\W*[一-鿿]", text):
+    return False
+  has_marks = any(unicodedata.category(c) == "Mn" for c in text)
+  return kind in ("cased", "accents") or not (has_marks or "\u1161" in text)
 
 
 @pytest.mark.parametrize("kind", _KINDS)
@@ -369,7 +372,11 @@ def test_those_in_10_000_texts_are_those_of_the_package(kind, shared_data):
 def _check(kind, texts):
   if kind in _PIECES:
     # <s> is a piece of the package's, and it has blanks without characters.
-    texts = [re.sub("[\ufeff\u200b-\u200f]|<s>", "", text) for text in texts]
+    texts = [text.replace("<s>", "") for text in texts]
+    texts = [
+      "".join(c for c in text if unicodedata.category(c) != "Cf")
+      for text in texts
+    ]
   of_ids, of_offsets, of_added = _differences(kind, texts)
   assert not of_ids[:5]
   others = [x for x in of_offsets + of_added if _is_compared(kind, x)]
