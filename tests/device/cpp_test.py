@@ -38,7 +38,12 @@ from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
 from bert_span.text.modernbert_tokenizer import ModernBertTokenizer
 from bert_span.text.sentencepiece_model import sentence_pieces
 from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
-from bert_span.text.vocabulary import BytePairs, ModernBertPairs
+from bert_span.text.vocabulary import (
+  AddedToken,
+  BytePairs,
+  ExtendedVocabulary,
+  ModernBertPairs,
+)
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.export import tflite_content
 from bert_span.tflite.options import TFLiteOptions
@@ -407,8 +412,9 @@ def modernbert_pairs(byte_pairs):
   special = ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"]
   of_words = byte_pairs.tokens[5:]
   added = [token for token in _ADDED if token not in of_words]
-  return ModernBertPairs(
-    [*special, *of_words, *added], byte_pairs.merges, added
+  return ExtendedVocabulary(
+    ModernBertPairs([*special, *of_words, *added], byte_pairs.merges),
+    tuple(AddedToken(token, normalized=True) for token in added),
   )
 
 
@@ -447,7 +453,8 @@ def _combining_texts():
 def test_byte_pairs_of_modernbert_of_all_texts(
   rows, modernbert_pairs, modernbert_file, texts
 ):
-  tokenizer = ModernBertTokenizer(*modernbert_pairs)
+  pairs, added = modernbert_pairs
+  tokenizer = ModernBertTokenizer(*pairs, added)
   rng, some = random.Random(3), texts["uncased"]
   mixed = [
     "".join(

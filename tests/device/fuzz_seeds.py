@@ -8,6 +8,7 @@ import zipfile
 from exported_tflite import exported_tflite
 from tiny_extractor import BYTE_PAIRS, MODERNBERT_PAIRS
 
+from bert_span.text.vocabulary import split_vocabulary
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.port_vectors import vector_examples
 
@@ -28,11 +29,12 @@ def main(folder):
     parts = "\n".join(tokens), f"{i:c}{example.question}", example.context
     (folder / str(i)).write_text("\n\n".join(parts))
   for i, example in enumerate(vector_examples()[:20]):
-    for kind, pairs in (("B", BYTE_PAIRS), ("M", MODERNBERT_PAIRS)):
-      added = [f"+{token}" for token in getattr(pairs, "added_tokens", ())]
-      lines = "\n".join([*pairs.merges, *added])
-      parts = kind + lines, f"{i + 60:c}{example.question}", example.context
-      (folder / f"{kind}_{i}").write_text("\n\n".join(parts))
+    for letter, vocabulary in (("B", BYTE_PAIRS), ("M", MODERNBERT_PAIRS)):
+      pairs, added = split_vocabulary(vocabulary)
+      contents = [f"+{token.content}" for token in added]
+      lines = "\n".join([*pairs.merges, *contents])
+      parts = letter + lines, f"{i + 60:c}{example.question}", example.context
+      (folder / f"{letter}_{i}").write_text("\n\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ import unicodedata
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from bert_span.text.added_tokens import WHITE_SPACE
 from bert_span.text.modernbert_tokenizer import COMBINING
-from bert_span.text.tokenizer import WHITE_SPACE, WordPieceTokenizer
+from bert_span.text.tokenizer import WordPieceTokenizer
 
 _PATH = pathlib.Path(__file__).with_name("unicode_table.h")
 _SURROGATES = range(0xD800, 0xE000)
