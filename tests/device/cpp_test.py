@@ -551,7 +551,7 @@ def test_a_tokenizer_json_that_gives_other_tokens_is_refused_by_name(
 def _answer_with_tokenizer(values, answer, path, folder):
   """Asks a copy of a file with another tokenizer.json."""
   content = json.dumps(values).encode()
-  config = tflite_file.read_span_config(path)
+  config = tflite_file.read_packed_config(path)
   config["tflite"]["vocabulary_sha256"] = hashlib.sha256(content).hexdigest()
   size = config["tflite"]["model_bytes"]
   files = {
@@ -565,7 +565,7 @@ def _answer_with_tokenizer(values, answer, path, folder):
 
 def test_what_the_library_does_not_know_about_a_file_is_named(answer, tmp_path):
   path, _ = exported_tflite()
-  about_file = tflite_file.read_span_config(path)["tflite"]
+  about_file = tflite_file.read_packed_config(path)["tflite"]
   copy = tmp_path / "copy.tflite"
   copy.write_bytes(with_files_of(path, tflite=about_file | {"added": ["[Q]"]}))
   run = answer(copy, QUESTION)

@@ -157,7 +157,7 @@ def test_a_flipped_bit_in_what_is_packed_is_refused(load_error):
 def test_other_vocabularies_are_refused_by_name(vocabulary, named, load_error):
   files, about = tflite_file.vocabulary_files(vocabulary)
   path = exported_tflite()[0]
-  about = tflite_file.read_span_config(path)["tflite"] | about
+  about = tflite_file.read_packed_config(path)["tflite"] | about
   content = with_files_of(path, tflite=about)
   if named != "tflite.merges":
     content = tflite_file.with_files(content, files)
