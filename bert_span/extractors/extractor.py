@@ -955,6 +955,6 @@ def _with_options(values, *options):
       f"{', '.join(sorted(set().union(*fields)))}."
     )
   return [
-    dataclasses.replace(each, **{n: values[n] for n in names & values.keys()})
+    each.replaced(**{name: values[name] for name in names & values.keys()})
     for each, names in zip(options, fields, strict=True)
   ]

@@ -1,6 +1,5 @@
 """Models of programs: what was given, over what a model has saved."""
 
-import dataclasses
 import os
 
 from bert_span.extractors.extractor import (
@@ -90,9 +89,8 @@ def merged_options(options, config, path):
   kind = head_class(options, config.get("head"))
   decoder = kind.decoder_class.options_type
   return [
-    dataclasses.replace(
-      options_from_json(part, config.get(key, {}), f"{path}, {key}"),
-      **options.given(part),
+    options_from_json(part, config.get(key, {}), f"{path}, {key}").replaced(
+      **options.given(part)
     )
     for part, key in ((WindowOptions, "window"), (decoder, "decoder"))
   ]
