@@ -28,10 +28,13 @@ from bert_span.presets.tokenizer_json import (
   json_of_sentence_pieces,
 )
 from bert_span.presets.tokenizer_keys import (
+  NFC_PAIRS,
+  albert_normalizer_of,
   check_added_tokens,
   check_config,
   check_json,
   flat_values,
+  is_found_in_texts,
 )
 from bert_span.presets.vocabulary_files import PIECE_FILES
 from bert_span.storage import pickled_weights
@@ -320,6 +323,8 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
       "pad_token": family.pad,
       "mask_token": family.mask,
     }
+    if vocabulary.family == "albert":
+      values |= vocabulary.albert_rules
     write_bytes(os.path.join(directory, own.piece_file), vocabulary.proto)
     write_json_atomically(
       os.path.join(directory, "tokenizer.json"),
@@ -430,10 +435,14 @@ def find_tokenizer(preset):
         lower_case = configured
       if not is_any:
         rules |= {k: values[name][k] for k in _WORD_RULES if k in values[name]}
+  if kind == NFC_PAIRS:
+    _check_same_added_tokens(values, paths)
   if "added_tokens.json" in values:
     check_added_tokens(
       values["added_tokens.json"], kind, paths["added_tokens.json"]
     )
+  if kind == "Unigram" and model_type == "albert":
+    return vocabulary, *_albert_rules(values, paths)
   if kind != "WordPiece":
     lower_case = False
   keeps_accents = rules.get("strip_accents") is False
@@ -442,6 +451,50 @@ def find_tokenizer(preset):
     "joins_chinese": rules.get("tokenize_chinese_chars") is False,
   }
   return vocabulary, lower_case, word_rules
+
+
+def _check_same_added_tokens(values, paths):
+  """Refuses a tokenizer_config.json with other added tokens than the json.
+
+  transformers adds those of the first to those of the second.
+  """
+  ids = {}
+  for token in values["tokenizer.json"].get("added_tokens") or ():
+    if isinstance(token, dict):
+      ids[token.get("content")] = token.get("id")
+  config = values.get("tokenizer_config.json", {})
+  for number, token in (config.get("added_tokens_decoder") or {}).items():
+    content = token.get("content") if isinstance(token, dict) else token
+    expected = ids.get(content)
+    if str(expected) != number and (content in ids or is_found_in_texts(token)):
+      raise ValueError(
+        f"{paths['tokenizer_config.json']}: the token {content!r} of "
+        "added_tokens_decoder must have the id that it has among the "
+        f"added_tokens of tokenizer.json, {expected}. Received: {number}. Use "
+        "the files of one model."
+      )
+
+
+def _albert_rules(values, paths):
+  """Whether an ALBERT lower-cases, and word_rules, of the values of files."""
+  config = values.get("tokenizer_config.json", {})
+  given = config.get("do_lower_case"), config.get("keep_accents")
+  if "tokenizer.json" not in values:
+    lower_case, keeps_accents = given[0] is not False, given[1] is True
+    return lower_case, {"keeps_accents": keeps_accents}
+  steps = albert_normalizer_of(values["tokenizer.json"]) or ""
+  own = "Lowercase" in steps, "StripAccents" not in steps
+  # transformers 4 goes by tokenizer.json, transformers 5 by the other file.
+  for key, value, expected in zip(
+    ("do_lower_case", "keep_accents"), given, own, strict=True
+  ):
+    if value not in (None, expected):
+      raise ValueError(
+        f"{paths['tokenizer_config.json']}: {key} must be {expected} or "
+        "missing, as in the normalizer of tokenizer.json. Received: "
+        f"{value}. Keep the file with which the model was trained."
+      )
+  return own[0], {"keeps_accents": own[1]}
 
 
 def _say_fallback(values, path, beside):

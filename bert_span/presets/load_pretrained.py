@@ -18,6 +18,11 @@ from bert_span.storage.files import local_directory, read_json_object
 
 # One of them is in each config.json.
 _FAMILY_KEYS = "registered_name", "model_type", "architectures"
+# Files of the originals, as they were released.
+_ORIGINALS = (
+  ("bert_config.json", "bert_model.ckpt", "vocab.txt"),
+  ("albert_config.json", "model.ckpt-best", "30k-clean.model"),
+)
 _KINDS = (
   "a directory this package saved or a KerasHub preset (config.json with "
   '"registered_name", model.weights.h5), or a Hugging Face directory '
@@ -100,12 +105,13 @@ def _is_huggingface(local, directory):
     values = read_json_object(os.path.join(local, model_directory.CONFIG_FILE))
     if not values.keys().isdisjoint(_FAMILY_KEYS):
       return "registered_name" not in values
-  if "bert_config.json" in files:
-    raise ValueError(
-      f"{directory} holds an original BERT. Give it as bert_config_file="
-      f"{directory}/bert_config.json init_checkpoint={directory}/"
-      f"bert_model.ckpt vocab_file={directory}/vocab.txt, not as a preset."
-    )
+  for config, checkpoint, vocabulary in _ORIGINALS:
+    if config in files:
+      raise ValueError(
+        f"{directory} holds an original BERT or ALBERT. Give it as "
+        f"bert_config_file={directory}/{config} init_checkpoint={directory}/"
+        f"{checkpoint} vocab_file={directory}/{vocabulary}, not as a preset."
+      )
   raise ValueError(
     f"{directory} has no config.json of a known kind. An encoder comes from "
     f"{_KINDS}. Received a directory with: {', '.join(files[:10])}"

@@ -35,6 +35,7 @@ from bert_span.presets.encoder_weights import (
 from bert_span.presets.model_card import write_hub_card
 from bert_span.presets.selection import SELECTION_FILE, write_selection
 from bert_span.presets.tokenizer_json import json_of_modernbert_pairs
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.storage.atomic_file import (
   replaced_directory,
   write_bytes,
@@ -328,8 +329,9 @@ def load_backbone(directory):
     "attention_dropout": settings.get("dropout", 0.1),
     "activation": architecture.activation,
     "layer_norm_epsilon": architecture.layer_norm_epsilon,
-    **checked_object(values.get(_OWN_KEY, {}), f"{path}, {_OWN_KEY}"),
     **settings,
+    # It has functions, such as activations, by their names here.
+    **checked_object(values.get(_OWN_KEY, {}), f"{path}, {_OWN_KEY}"),
   }
   config = parse_config(
     architecture.name, settings, path, architecture.arguments
@@ -410,7 +412,10 @@ def find_tokenizer(preset, backbone):
   lower_case, word_rules = None, {}
   if path:
     lower_case, word_rules = _read_tokenizer(path, kind, backbone)
-  # Only WordPieces can be lower-cased.
+  if kind == SENTENCE_PIECES and architecture_of(backbone).name == "albert":
+    rules = load_vocabulary(vocabulary, "albert").albert_rules
+    return vocabulary, rules["do_lower_case"], word_rules
+  # Other kinds than WordPieces are not lower-cased.
   lower_case = lower_case if kind == WORD_PIECES else False
   return vocabulary, lower_case, word_rules
 

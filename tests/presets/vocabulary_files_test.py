@@ -4,8 +4,10 @@ import json
 
 import pytest
 import tokenizers
+from tiny_extractor import extractor_of
 from tokenizer_json import tokenizer_json
 
+from bert_span.presets.huggingface import find_tokenizer, save_huggingface
 from bert_span.presets.tokenizer_json import json_of_modernbert_pairs
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -154,3 +156,27 @@ def test_byte_pairs_of_modernbert_are_written_and_read(tmp_path):
   read = tokenizers.Tokenizer.from_file(str(path))
   found = read.encode("a   a[unused0]", "a").tokens
   assert found == ["[CLS]", "a", "   ", "a", "[unused0]", "[SEP]", "a", "[SEP]"]
+
+
+def test_added_tokens_of_both_files_must_be_the_same(tmp_path):
+  extractor = extractor_of("modernbert")
+  extractor.head_is_trained = True
+  save_huggingface(extractor, tmp_path)
+  path = tmp_path / "tokenizer_config.json"
+  config = json.loads(path.read_text())
+  found = {"content": "  ", "special": False}
+  special = {"content": "[SEP]", "special": True}
+  # "  " has the id 262, and [SEP] 1.
+  for decoder, message in (
+    ({"262": found, "1": special}, None),
+    ({"900": {"content": "[never]", "special": True}}, None),
+    ({"900": found}, r"'  '.* 262\. Received: 900"),
+    ({"900": {"content": "[Q]", "special": False}}, r"'\[Q\]'.* 900"),
+    ({"2": special}, r"'\[SEP\]'.* 1\. Received: 2"),
+  ):
+    path.write_text(json.dumps(config | {"added_tokens_decoder": decoder}))
+    if message:
+      with pytest.raises(ValueError, match=f"{path}: .*{message}"):
+        find_tokenizer(tmp_path)
+    else:
+      find_tokenizer(tmp_path)
