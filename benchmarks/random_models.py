@@ -43,8 +43,9 @@ SHAPES = {
 
 
 def random_encoder(shape, **changes):
-  """Returns an encoder; `changes` are other fields of EncoderConfig."""
-  from bert_span.modeling.encoder import EncoderConfig, build_encoder
+  """Returns an encoder; `changes` are other fields of its EncoderConfig."""
+  from bert_span.modeling.architectures import ARCHITECTURES
+  from bert_span.modeling.encoder import build_encoder
 
   sizes = {
     "vocabulary_size": VOCABULARY_SIZE,
@@ -52,7 +53,8 @@ def random_encoder(shape, **changes):
     "intermediate_dim": 4 * shape.hidden_dim,
     **dataclasses.asdict(shape),
   }
-  return build_encoder(EncoderConfig(**{**sizes, **changes}))
+  config_type = ARCHITECTURES[changes.get("architecture", "bert")].config
+  return build_encoder(config_type(**{**sizes, **changes}))
 
 
 def random_span_model(encoder):

@@ -3,7 +3,8 @@ r"""Seconds and memory of encoders of published sizes, from loading to training.
   python -m benchmarks.real_sizes --models=bert_large --parts=answer,saved_model
 
 Smallest setting:
-  python -m benchmarks.real_sizes --models=tiny --parts=answer,tflite,training
+  python -m benchmarks.real_sizes --models=tiny_modernbert \
+    --parts=answer,tflite,training,long_2048
 
 Each model has random weights and a made-up vocabulary of the published size. It
 is written once, in transformers' format, and each part reads it in a process of
@@ -15,6 +16,9 @@ saved_model     export, its proof included
 tflite          export with quantization="dynamic", its proof included
 training        a step of 8 windows of 384 WordPieces, the mean of two
 checkpointing   the same with gradient checkpointing (recompute)
+long_384, long_2048, long_8192
+                a passage of 20,000 characters, 4,000 WordPieces, in windows of
+                this length, the median of three; the last two for ModernBERT
 transformers    as answer, in PyTorch, where it is installed
 
 Prints a table of times and of the peak of resident memory, in GB beside the
@@ -23,10 +27,12 @@ asks the written file.
 """
 
 import contextlib
+import functools
 import importlib.util
 import itertools
 import json
 import os
+import statistics
 import tempfile
 import time
 
@@ -52,9 +58,13 @@ _MODELS = {
   "roberta_large": ("roberta", _LARGE, 50265),
   "xlm_roberta_large": ("xlm-roberta", _LARGE, 250002),
   "deberta_v3_large": ("deberta-v2", _LARGE, 128100),
+  "tiny_modernbert": ("modernbert", Shape(2, 1, 16), 300),
+  "modernbert_base": ("modernbert", Shape(22, 12, 768), 50368),
 }
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _QUESTION, _PASSAGE = "who came", "a b c d e f g h " * 18
+_WORD = " abcd"  # a token of the vocabulary of a ModernBERT
+_LONG_PASSAGE = _WORD * 4000
 _STEPS = 4
 
 _RUN_MODELS = flags.DEFINE_list(
@@ -63,7 +73,8 @@ _RUN_MODELS = flags.DEFINE_list(
 _RUN_PARTS = flags.DEFINE_list(
   "parts",
   None,
-  "Parts to measure, as above; by default all whose packages are installed.",
+  "Parts to measure, as above; by default all whose packages are installed but "
+  "those of long passages.",
 )
 _FOLDER = flags.DEFINE_string(
   "folder", None, "Folder of the written models; by default a temporary one."
@@ -79,7 +90,7 @@ def main(argv):
     return
   check_known(_RUN_MODELS, _MODELS)
   check_known(_RUN_PARTS, _CASES)
-  parts = _RUN_PARTS.value or list(_CASES)
+  parts = _RUN_PARTS.value or [x for x in _CASES if x not in _LONG]
   if importlib.util.find_spec("torch") is None:
     check(
       "transformers" not in (_RUN_PARTS.value or ()),
@@ -114,6 +125,8 @@ def _write(name, path):
   changes = {"vocabulary_size": size, "architecture": architecture}
   if architecture == "deberta-v2":
     changes["position_buckets"] = 256
+  elif architecture == "modernbert":
+    changes["intermediate_dim"] = 3 * shape.hidden_dim // 2
   model = random_span_model(random_encoder(shape, **changes))
   model.preprocessor = SpanPreprocessor(vocabulary)
   os.makedirs(path)
@@ -130,11 +143,19 @@ def _vocabulary(architecture, size):
     ModelProto,
     sentence_pieces,
   )
-  from bert_span.text.vocabulary import BytePairs
+  from bert_span.text.vocabulary import BytePairs, ModernBertPairs
 
   if architecture == "bert":
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_LETTERS]
     return tokens + [f"[unused{i}]" for i in range(size - len(tokens))]
+  if architecture == "modernbert":
+    special = ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"]
+    letters = _WORD.replace(" ", "Ġ")  # as byte pairs have a blank
+    starts = list(itertools.accumulate(letters))
+    merges = [" ".join(x) for x in zip(starts, letters[1:], strict=False)]
+    tokens = [*special, *BYTES, *starts[1:]]
+    tokens += [f"[unused{i}]" for i in range(size - len(tokens))]
+    return ModernBertPairs(tokens, merges)
   if architecture == "roberta":
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     pairs = list(itertools.product(BYTES, BYTES))
@@ -221,16 +242,36 @@ def _training(path, recompute=False):
   return _result(f"{seconds:.1f} s")
 
 
+def _long(path, length):
+  """Answers about a long passage in windows of a length."""
+  from bert_span import SpanExtractor
+
+  extractor = SpanExtractor.from_preset(path, max_seq_length=length)
+  texts = {"question": [_QUESTION], "context": [_LONG_PASSAGE]}
+  num_windows = len(extractor.preprocessor(texts)["token_ids"])
+  answer = functools.partial(extractor.answer, _QUESTION, _LONG_PASSAGE)
+  seconds = statistics.median(repeated_seconds(answer, 3)[0])
+  return _result(
+    f"{num_windows} windows, a step of {extractor.window_options.doc_stride}: "
+    f"{seconds:.2f} s"
+  )
+
+
 def _result(measured):
   return {"time": measured, "peak_gb": process_peak_bytes() / 1e9}
 
 
+_LONG = {
+  f"long_{length}": functools.partial(_long, length=length)
+  for length in (384, 2048, 8192)
+}
 _CASES = {
   "answer": _answer,
   "saved_model": lambda path: _export(path, ""),
   "tflite": lambda path: _export(path, ".tflite", quantization="dynamic"),
   "training": _training,
   "checkpointing": lambda path: _training(path, recompute=True),
+  **_LONG,
   "transformers": _transformers,
 }
 

@@ -1,6 +1,5 @@
 """Models of programs: given options replace those that a model has saved."""
 
-import dataclasses
 import os
 
 from bert_span.extractors.extractor import Extractor
@@ -93,10 +92,9 @@ def merged_options(options, config, path):
     "decoder": _decoder_options_type(options, config),
   }
   return [
-    dataclasses.replace(
-      options_from_json(options_type, config.get(key, {}), f"{path}, {key}"),
-      **options.given(options_type),
-    )
+    options_from_json(
+      options_type, config.get(key, {}), f"{path}, {key}"
+    ).replaced(**options.given(options_type))
     for key, options_type in types.items()
   ]
 

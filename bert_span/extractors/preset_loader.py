@@ -153,6 +153,6 @@ def _with_named_values(values, *dataclass_options):
       f"{', '.join(sorted(known))}."
     )
   return [
-    dataclasses.replace(options, **{n: values[n] for n in own & values.keys()})
+    options.replaced(**{name: values[name] for name in own & values.keys()})
     for options, own in zip(dataclass_options, names, strict=True)
   ]

@@ -11,6 +11,7 @@ import keras
 import keras_hub
 
 from bert_span.modeling.encoder_config import (
+  AlbertConfig,
   DebertaConfig,
   EncoderConfig,
   MobileBertConfig,
@@ -76,6 +77,17 @@ _ARCHITECTURES = (
     | {"vocabulary_size": "vocab_size"},
     activation="gelu_new",
   ),
+  # Lan et al. 2019, arXiv 1909.11942.
+  Architecture(
+    "albert",
+    keras_hub.models.AlbertBackbone,
+    _same(
+      *(*_SIZES, "num_segments", "embedding_dim"),
+      *("num_groups", "num_inner_repetitions"),
+    ),
+    AlbertConfig,
+    activation="gelu_new",
+  ),
   # Liu et al. 2019, arXiv 1907.11692.
   Architecture("roberta", keras_hub.models.RobertaBackbone, **_ROBERTA),
   # Conneau et al. 2020, arXiv 1911.02116.
@@ -116,7 +128,7 @@ _ARCHITECTURES = (
     _same(
       *(*_SIZES, "global_attn_every_n_layers", "sliding_window_size"),
       *("global_rope_max_wavelength", "local_rope_max_wavelength"),
-      *("layer_norm_epsilon", "attention_dropout"),
+      *("layer_norm_epsilon", "attention_dropout", "embedding_dropout"),
     ),
     ModernBertConfig,
     layer_norm_epsilon=1e-5,

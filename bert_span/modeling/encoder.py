@@ -46,13 +46,14 @@ def build_encoder(config, dtype=None):
   dropout = max(config.dropout, config.attention_dropout)
   backbone = architecture.backbone(**sizes, dropout=dropout, dtype=dtype)
   for layer in sublayers(backbone, keras.layers.Dropout):
-    layer.rate = config.dropout
+    if "embedding_dropout" not in sizes or layer.name != "embeddings_dropout":
+      layer.rate = config.dropout
   backbone.dropout = config.dropout  # for the config.json of a preset
   if "layer_norm_epsilon" not in sizes:
     for layer in sublayers(backbone, keras.layers.LayerNormalization):
       layer.epsilon = config.layer_norm_epsilon
   activation = ACTIVATIONS[config.activation]
-  for layer in backbone.transformer_layers:
+  for layer in {*layer_calls(backbone)}:
     _attention_dropout_layer(layer).rate = config.attention_dropout
     layer.activation = activation
     for dense in sublayers(layer, keras.layers.Dense):
@@ -75,7 +76,7 @@ def encoder_config(backbone):
   settings = {"layer_norm_epsilon": backbone.embeddings_layer_norm.epsilon}
   for name, argument in architecture.arguments.items():
     settings[name] = getattr(backbone, argument)
-  layer = backbone.transformer_layers[0]
+  layer, *_ = layer_calls(backbone)
   names = {function: name for name, function in ACTIVATIONS.items()}
   settings |= {
     "dropout": backbone.dropout,
@@ -84,6 +85,18 @@ def encoder_config(backbone):
     "architecture": architecture.name,
   }
   return architecture.config(**settings)
+
+
+def layer_calls(backbone):
+  """The transformer layers of a backbone in the order of their calls.
+
+  The layers of an ALBERT are lists, its groups, and called several times.
+  """
+  layers = backbone.transformer_layers
+  if not isinstance(layers[0], list):
+    return [*layers]
+  repeats = backbone.num_layers // len(layers)
+  return [layer for group in layers for layer in repeats * [*group]]
 
 
 def merged_weights(model):
@@ -122,7 +135,7 @@ def encode(backbone, inputs):
 
 
 def pooler_of(backbone):
-  """Returns the pooler of BERT or ELECTRA, which no logit needs, or None."""
+  """Returns the pooler of a BERT, which no logit needs, or None."""
   return getattr(backbone, "pooled_dense", None)
 
 

@@ -8,15 +8,17 @@ import keras
 from bert_span.options.fields import REQUIRED, CheckedOptions, option
 
 
-def _gelu_tanh(x):
+@keras.saving.register_keras_serializable(package="bert_span")
+def gelu_tanh(x):
+  """GELU in its tanh form."""
   return keras.activations.gelu(x, approximate=True)
 
 
 # By Hugging Face's names.
 ACTIVATIONS = {
   "gelu": keras.activations.gelu,
-  "gelu_pytorch_tanh": _gelu_tanh,
-  "gelu_new": _gelu_tanh,
+  "gelu_pytorch_tanh": gelu_tanh,
+  "gelu_new": gelu_tanh,
   "relu": keras.activations.relu,
   "relu6": keras.activations.relu6,
 }
@@ -73,6 +75,61 @@ class EncoderConfig(CheckedOptions):
   def inner_dim(self):
     """Width of attention and feed-forward networks."""
     return self.hidden_dim
+
+  def deeper(self):
+    """The config with one more layer, which a file of weights may hold."""
+    num_layers = min(self.num_layers + 1, MAX_LAYERS)
+    return dataclasses.replace(self, num_layers=num_layers)
+
+
+@dataclasses.dataclass(frozen=True)
+class AlbertConfig(EncoderConfig):
+  """An ALBERT; the defaults are those of its original.
+
+  The num_layers are divided into num_groups. All layers of a group have the
+  same weights, those of num_inner_repetitions transformer layers.
+  """
+
+  architecture: str = option("albert", "Name in `ARCHITECTURES`.")
+  num_heads: int = _size(64, "Attention heads in a layer.")
+  hidden_dim: int = _size(4096, "Width of a token's vector.")
+  intermediate_dim: int = _size(16384, "Width inside the feed-forward part.")
+  dropout: float = _dropout(
+    0.0, "Rate after embeddings, attention, feed-forward."
+  )
+  attention_dropout: float = _dropout(0.0, "Rate on attention probabilities.")
+  num_segments: int = _size(
+    2, "Rows of the segment table, for question and passage.", minimum=2
+  )
+  embedding_dim: int | None = _size(
+    128, "Width of token embeddings, if not hidden_dim."
+  )
+  num_groups: int = _size(
+    1, "Groups of layers with the same weights.", maximum=MAX_LAYERS
+  )
+  num_inner_repetitions: int = _size(
+    1, "Transformer layers in a layer of a group.", maximum=MAX_LAYERS
+  )
+
+  def __post_init__(self):
+    super().__post_init__()
+    if self.num_layers % self.num_groups:
+      raise ValueError(
+        "the layers must be a multiple of their groups. Received: "
+        f"{self.num_layers} and {self.num_groups}"
+      )
+
+  def deeper(self):
+    num_groups, num_inner = (
+      min(number + 1, MAX_LAYERS)
+      for number in (self.num_groups, self.num_inner_repetitions)
+    )
+    return dataclasses.replace(
+      self,
+      num_layers=num_groups,
+      num_groups=num_groups,
+      num_inner_repetitions=num_inner,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,14 +196,13 @@ class ModernBertConfig(EncoderConfig):
   num_layers: int = _size(22, "Transformer layers.", maximum=MAX_LAYERS)
   intermediate_dim: int = _size(1152, "Width inside the feed-forward part.")
   max_sequence_length: int = _size(8192, "Tokens that it was trained with.")
-  dropout: float = _dropout(
-    0.0, "Rate after embeddings, attention, feed-forward."
-  )
+  dropout: float = _dropout(0.0, "Rate after attention and feed-forward.")
   attention_dropout: float = _dropout(0.0, "Rate on attention probabilities.")
+  embedding_dropout: float = _dropout(0.0, "Rate after embeddings.")
   activation: str = option(
     "gelu",
     "Activation of the half of the feed-forward part that is not its gate.",
-    choices=("gelu", "relu", "relu6"),  # Keras has the same names.
+    choices=tuple(ACTIVATIONS),
   )
   layer_norm_epsilon: float = option(
     1e-5, "Added to the variance by LayerNorm.", above=0.0

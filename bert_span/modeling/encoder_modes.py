@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 from bert_span.modeling.architectures import architecture_of
-from bert_span.modeling.encoder import check_precision
+from bert_span.modeling.encoder import check_precision, layer_calls
 from bert_span.modeling.keras_internals import (
   is_training,
   sublayers,
@@ -53,7 +53,7 @@ def recomputing_layers(backbone, recomputes=True):
   arguments, such as padding_mask, and in the backward pass it draws other
   dropout masks (Keras 3.15).
   """
-  layers = backbone.transformer_layers if recomputes else []
+  layers = {*layer_calls(backbone)} if recomputes else {}
   for layer in layers:
     layer.call = _recomputed(layer)
   try:

@@ -9,7 +9,11 @@ import keras
 import tensorflow as tf
 
 from bert_span.modeling.architectures import architecture_of
-from bert_span.modeling.encoder import check_not_quantized, pooler_of
+from bert_span.modeling.encoder import (
+  check_not_quantized,
+  layer_calls,
+  pooler_of,
+)
 from bert_span.modeling.heads import named_logits
 from bert_span.modeling.keras_internals import lora_products, sublayers
 from bert_span.modeling.relative_scores import DISTANCE_TABLE, RelativeScores
@@ -48,12 +52,15 @@ class InferenceEncoder(tf.Module):
     has_distances = DISTANCE_TABLE in self._weights
     self._relative_scores = RelativeScores(backbone) if has_distances else None
     self._dtype = backbone.compute_dtype
-    self._layers = [layer.name for layer in backbone.transformer_layers]
+    layers = layer_calls(backbone)
+    self._layers = [layer.name for layer in layers]
     self._epsilons = {
       layer.path.removeprefix(embeddings): layer.epsilon
       for layer in sublayers(backbone, keras.layers.LayerNormalization)
     }
-    self._activation = backbone.transformer_layers[0].activation
+    self._activation = layers[0].activation
+    projection = getattr(backbone, "embeddings_projection", None)
+    self._projection = projection and projection.name
 
   def __call__(self, inputs):
     if self._encode:
@@ -66,8 +73,8 @@ class InferenceEncoder(tf.Module):
       hidden += self.rows("segment_embedding", inputs["segment_ids"])
     hidden = tf.reshape(hidden, [-1, hidden.shape[-1]])  # [tokens, width]
     hidden = self.layer_norm("embeddings_layer_norm", hidden)
-    if "embeddings_projection/kernel" in self._weights:
-      hidden = self.dense("embeddings_projection", hidden)
+    if self._projection:
+      hidden = self.dense(self._projection, hidden)
     is_padding = tf.cast(inputs["padding_mask"], tf.int32) == 0
     # KerasHub's score of padding, added to those of all heads and queries:
     # [batch, 1, 1, seq_length].

@@ -48,8 +48,9 @@ class ModernBertBackbone(keras_hub.models.Backbone):
     activation: name or function; it is applied to the half of a feed-forward
       network that is not its gate.
     layer_norm_epsilon: added to the variance by LayerNorm.
-    dropout: rate after the embeddings, attention and feed-forward networks.
+    dropout: rate after attention and feed-forward networks.
     attention_dropout: rate on attention probabilities.
+    embedding_dropout: rate after the embeddings.
     dtype: as of any Keras layer.
 
   Example:
@@ -77,6 +78,7 @@ class ModernBertBackbone(keras_hub.models.Backbone):
     layer_norm_epsilon=1e-5,
     dropout=0.0,
     attention_dropout=0.0,
+    embedding_dropout=0.0,
     dtype=None,
     **kwargs,
   ):
@@ -92,7 +94,7 @@ class ModernBertBackbone(keras_hub.models.Backbone):
       layer_norm_epsilon, dtype=dtype, name="embeddings_layer_norm"
     )
     self.embeddings_dropout = keras.layers.Dropout(
-      dropout, dtype=dtype, name="embeddings_dropout"
+      embedding_dropout, dtype=dtype, name="embeddings_dropout"
     )
     self.transformer_layers = []
     for i in range(num_layers):
@@ -145,6 +147,7 @@ class ModernBertBackbone(keras_hub.models.Backbone):
     self.layer_norm_epsilon = layer_norm_epsilon
     self.dropout = dropout
     self.attention_dropout = attention_dropout
+    self.embedding_dropout = embedding_dropout
     self.cls_token_index = 0
 
   @property
@@ -168,4 +171,5 @@ class ModernBertBackbone(keras_hub.models.Backbone):
       "layer_norm_epsilon": self.layer_norm_epsilon,
       "dropout": self.dropout,
       "attention_dropout": self.attention_dropout,
+      "embedding_dropout": self.embedding_dropout,
     }

@@ -66,6 +66,11 @@ class CheckedOptions:
     """Returns whether a value was given to an option, and is not empty."""
     return name in self._given and not is_empty(getattr(self, name))
 
+  def replaced(self, **values):
+    """Returns a copy with other values. What was not given may follow them."""
+    given = {name: getattr(self, name) for name in self._given}
+    return type(self)(**{**given, **values})
+
   def given(self, options_type=None):
     """Returns a dict of the given options, or of those of one dataclass."""
     fields = option_fields(options_type or self)

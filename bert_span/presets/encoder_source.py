@@ -101,6 +101,10 @@ class EncoderSource(CheckedOptions):
   def lower_case(self, loaded):
     """Whether text is lower-cased for a LoadedPreset."""
     given, trained = self.do_lower_case, loaded.lower_case
+    if trained is None and (self.vocab_file or "").endswith(".model"):
+      # That of an ALBERT of the original says it.
+      rules = loaded.vocabulary(self.vocab_file).albert_rules
+      trained = rules["do_lower_case"]
     if None not in (given, trained) and given != trained:
       raise ValueError(
         f"do_lower_case={given} contradicts {loaded.description}, which was "

@@ -14,15 +14,15 @@ from bert_span.modeling.encoder import (
   encoder_config,
   merged_weights,
 )
-from bert_span.modeling.encoder_config import MAX_LAYERS
 from bert_span.modeling.keras_internals import set_value, without_values
 from bert_span.options.fields import REQUIRED, check_option
-from bert_span.presets.architectures import mobilebert
+from bert_span.presets.architectures import albert, mobilebert
 from bert_span.presets.architectures.architecture_files import files_of
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.storage.files import literal_checkpoint, read_json_object
 from bert_span.storage.log import log_line
 from bert_span.text.vocabulary import (
+  SENTENCE_PIECES,
   WORD_PIECES,
   ExtendedVocabulary,
   WordPieces,
@@ -48,7 +48,8 @@ class LoadedPreset:
   )
   vocabulary_path: str | None = None  # beside the weights
   lower_case: bool | None = None  # in training; None if that is not known
-  # Arguments of `WordPieces`, if they are unusual.
+  # Arguments of `WordPieces`, if they are unusual. An ALBERT's SentencePieces
+  # may keep accents, too.
   word_rules: dict[str, bool] = dataclasses.field(default_factory=dict)
   # Pairs of an `AddedToken` and its id, see `extended`; None if the file of the
   # vocabulary says it.
@@ -79,14 +80,18 @@ class LoadedPreset:
     files = files_of(name)
     vocabulary = load_vocabulary(path, files.piece_family or name)
     own, added = split_vocabulary(vocabulary)
-    if any(self.word_rules.values()) and vocabulary_kind(own) == WORD_PIECES:
+    kind = vocabulary_kind(own)
+    if any(self.word_rules.values()) and kind == WORD_PIECES:
       own = WordPieces(own, **self.word_rules)
+    # A tokenizer.json says it itself.
+    if name == "albert" and kind == SENTENCE_PIECES and path.endswith(".model"):
+      keeps_accents = self.word_rules.get("keeps_accents", False)
+      own = own.with_albert_rules(self.lower_case is not False, keeps_accents)
     vocabulary = ExtendedVocabulary(own, added) if added else own
     rows = encoder_config(self.backbone).vocabulary_size
     if self.added_tokens is not None and not vocab_file:
       vocabulary = self._extended(own, rows)
     tokens = getattr(vocabulary, "tokens", vocabulary)
-    kind = vocabulary_kind(vocabulary)
     if kind not in files.tokens:
       raise ValueError(
         f"{path} has {kind}, but the encoder, {name}, was trained with "
@@ -125,11 +130,13 @@ def read_bert_config(path):
   """Returns the `EncoderConfig` of the original's bert_config.json.
 
   As in its BertConfig, missing keys have defaults and unknown ones are ignored.
-  A file with keys of MobileBERT's BertConfig describes a MobileBERT.
+  A file with keys of MobileBERT's BertConfig describes a MobileBERT, and one
+  with keys of AlbertConfig, an albert_config.json, an ALBERT.
   """
   values = read_json_object(path)
-  is_bert = values.keys().isdisjoint(mobilebert.ORIGINAL_KEYS)
-  name = "bert" if is_bert else "mobilebert"
+  own = {"albert": albert.ORIGINAL_KEYS, "mobilebert": mobilebert.ORIGINAL_KEYS}
+  found = (name for name, keys in own.items() if values.keys() & {*keys})
+  name = next(found, "bert")
   if values.get("hidden_act") == "gelu":
     values["hidden_act"] = "gelu_new"  # What the original calls "gelu".
   return parse_config(name, values, path, files_of(name).keys)
@@ -269,12 +276,11 @@ def load_encoder(config, names, shapes, read, source):
       f"{source} lacks {abridged(encoder)} of the configuration's encoder. It "
       f"holds {abridged(sorted(shapes))}. {USE_CONFIG}"
     )
-  num_layers = min(config.num_layers + 1, MAX_LAYERS)
-  deeper = names(dataclasses.replace(config, num_layers=num_layers))
-  if ({*deeper.values()} - {*stored.values()}) & shapes.keys():
+  deeper = {*names(config.deeper()).values()} - {*stored.values()}
+  if deeper & shapes.keys():
     raise ValueError(
-      f"{source} holds more layers than the {config.num_layers} of the "
-      f"configuration. {USE_CONFIG}"
+      f"{source} holds more layers than the configuration: "
+      f"{abridged(sorted(deeper & shapes.keys()))}. {USE_CONFIG}"
     )
   backbone = unfilled_encoder(config)
   for weight in backbone.weights:

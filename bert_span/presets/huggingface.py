@@ -30,6 +30,7 @@ from bert_span.presets.tokenizer_json import (
 )
 from bert_span.presets.tokenizer_keys import (
   added_tokens_of_files,
+  albert_normalizer_of,
   check_config,
   check_json,
   flat_values,
@@ -163,7 +164,7 @@ def load_huggingface(directory):
   return LoadedPreset(
     load_encoder(config, files.weights, shapes, read, directory),
     _read_head(stored, config, directory),
-    *find_tokenizer(directory),
+    *find_tokenizer(directory, config.architecture),
     f"the Hugging Face directory {directory}",
   )
 
@@ -329,6 +330,8 @@ def save_tokenizer(directory, backbone, vocabulary, do_lower_case):
       "pad_token": family.pad,
       "mask_token": family.mask,
     }
+    if vocabulary.family == "albert":
+      values |= vocabulary.albert_rules
     write_bytes(os.path.join(directory, own.piece_file), vocabulary.proto)
     write_json_atomically(
       os.path.join(directory, "tokenizer.json"),
@@ -397,8 +400,12 @@ def config_values(backbone):
   return values | files.written | required
 
 
-def find_tokenizer(preset):
+def find_tokenizer(preset, architecture=None):
   """The path of the vocabulary, and what else is said about the tokenizer.
+
+  Args:
+    preset: a directory or handle.
+    architecture: of the encoder; None for the model_type of config.json.
 
   Returns:
     vocabulary_path, lower_case, word_rules and added_tokens of `LoadedPreset`.
@@ -425,7 +432,7 @@ def find_tokenizer(preset):
     beside = next(filter(None, map(vocabularies.get, PIECE_FILES)), None)
     _say_fallback(values[name], vocabulary, beside)
   config = values.get(CONFIG_FILE, {})
-  model_type = config.get("model_type")
+  model_type = architecture or config.get("model_type")
   check_config(
     {"tokenizer_class": config.get("tokenizer_class")},
     *(kind, paths[CONFIG_FILE], model_type),
@@ -442,6 +449,8 @@ def find_tokenizer(preset):
   added = added_tokens_of_files(
     {name: (paths[name], each) for name, each in values.items()}, kind
   )
+  if kind == "Unigram" and model_type == "albert":
+    return vocabulary, *_albert_rules(values, paths), added
   if kind != "WordPiece":
     lower_case = False
   keeps_accents = rules.get("strip_accents") is False
@@ -450,6 +459,28 @@ def find_tokenizer(preset):
     "joins_chinese": rules.get("tokenize_chinese_chars") is False,
   }
   return vocabulary, lower_case, word_rules, added
+
+
+def _albert_rules(values, paths):
+  """Whether an ALBERT lower-cases, and word_rules, of the values of files."""
+  config = values.get("tokenizer_config.json", {})
+  given = config.get("do_lower_case"), config.get("keep_accents")
+  if "tokenizer.json" not in values:
+    lower_case, keeps_accents = given[0] is not False, given[1] is True
+    return lower_case, {"keeps_accents": keeps_accents}
+  steps = albert_normalizer_of(values["tokenizer.json"]) or ""
+  own = "Lowercase" in steps, "StripAccents" not in steps
+  # transformers 4 goes by tokenizer.json, transformers 5 by the other file.
+  for key, value, expected in zip(
+    ("do_lower_case", "keep_accents"), given, own, strict=True
+  ):
+    if value not in (None, expected):
+      raise ValueError(
+        f"{paths['tokenizer_config.json']}: {key} must be {expected} or "
+        "missing, as in the normalizer of tokenizer.json. Received: "
+        f"{value}. Keep the file with which the model was trained."
+      )
+  return own[0], {"keeps_accents": own[1]}
 
 
 def _say_fallback(values, path, beside):

@@ -5,7 +5,7 @@ import os
 
 import tensorflow as tf
 
-from bert_span.modeling.architectures import ARCHITECTURES
+from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import build_encoder
 from bert_span.presets import (
   hub,
@@ -28,7 +28,10 @@ from bert_span.storage.files import local_directory, read_json_object
 _HUGGINGFACE_KEYS = "model_type", "architectures"
 _PARAMS_FILE = "params.yaml"
 # Configurations beside a checkpoint.
-_CONFIG_FILES = "bert_config.json", _PARAMS_FILE, huggingface.CONFIG_FILE
+_CONFIG_FILES = (
+  *("bert_config.json", "albert_config.json"),
+  *(_PARAMS_FILE, huggingface.CONFIG_FILE),
+)
 _KINDS = (
   "a directory this package saved or a KerasHub preset (config.json with "
   '"registered_name", model.weights.h5), a Hugging Face directory '
@@ -113,12 +116,16 @@ def _load_local(local, directory, verify):
   config = next((name for name in _CONFIG_FILES if name in files), None)
   if config and checkpoint:
     loaded = load_original(os.path.join(local, config), checkpoint)
-    vocabulary, lower_case, rules = huggingface.find_tokenizer(local)
+    name = architecture_of(loaded.backbone).name
+    vocabulary, lower_case, rules, added = huggingface.find_tokenizer(
+      local, name
+    )
     return dataclasses.replace(
       loaded,
       vocabulary_path=vocabulary,
       lower_case=lower_case,
       word_rules=rules,
+      added_tokens=added,
     )
   if is_huggingface:
     return huggingface.load_huggingface(local)

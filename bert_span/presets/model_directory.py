@@ -39,6 +39,7 @@ from bert_span.presets.tokenizer_json import (
   json_of_modernbert_pairs,
 )
 from bert_span.presets.tokenizer_keys import added_tokens_of_json
+from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.storage.atomic_file import (
   replaced_directory,
   write_bytes,
@@ -347,8 +348,9 @@ def load_backbone(directory):
     "attention_dropout": settings.get("dropout", 0.1),
     "activation": architecture.activation,
     "layer_norm_epsilon": architecture.layer_norm_epsilon,
-    **checked_object(values.get(_OWN_KEY, {}), f"{path}, {_OWN_KEY}"),
     **settings,
+    # It has functions, such as activations, by their names here.
+    **checked_object(values.get(_OWN_KEY, {}), f"{path}, {_OWN_KEY}"),
   }
   config = parse_config(
     architecture.name, settings, path, architecture.arguments
@@ -430,8 +432,11 @@ def find_tokenizer(preset, backbone):
   lower_case, word_rules = None, {}
   if path:
     lower_case, word_rules = _read_tokenizer(path, kind, backbone)
-  # Only WordPieces can be lower-cased.
-  lower_case = lower_case if kind == WORD_PIECES else False
+  if kind == SENTENCE_PIECES and architecture_of(backbone).name == "albert":
+    rules = load_vocabulary(vocabulary, "albert").albert_rules
+    lower_case = rules["do_lower_case"]
+  elif kind != WORD_PIECES:
+    lower_case = False
   added, path = None, preset_file(preset, _ADDED_FILE)
   if path and kind in _MODEL_TYPES:
     values = read_json_object(path)

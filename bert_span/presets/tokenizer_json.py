@@ -6,6 +6,8 @@ from bert_span.presets.tokenizer_keys import (
   NFC_PAIRS,
   SPECIAL_TOKENS,
   UNIGRAM_STEPS,
+  albert_normalizer_of,
+  albert_steps,
   check_json,
   flat_values,
 )
@@ -37,7 +39,7 @@ def sentence_pieces_of_json(values, family, source):
   of_family = PIECE_FAMILIES.get(family, PieceFamily((), ()))
   first, special = (
     of_family.first,
-    (of_family.cls, of_family.sep, of_family.pad),
+    (of_family.cls, of_family.sep, of_family.pad, of_family.mask),
   )
   model = ModelProto()
   try:
@@ -58,12 +60,12 @@ def sentence_pieces_of_json(values, family, source):
         model.trainer_spec.unk_id = len(model.pieces)
       model.pieces.add(piece=token, score=score, type=kind)
     flat = flat_values(values)
-    name = flat["normalizer.type"]
-    if name in UNIGRAM_STEPS:
-      model.normalizer_spec.name, charsmap = name, b""
-    else:
-      charsmap = flat["normalizer.precompiled_charsmap"]
-      charsmap = base64.b64decode(charsmap, validate=True)
+    albert = albert_normalizer_of(values)
+    name, key = flat["normalizer.type"], "normalizer.precompiled_charsmap"
+    if name in UNIGRAM_STEPS or albert:
+      model.normalizer_spec.name = albert or name
+      flat = {key: "", **flat}
+    charsmap = base64.b64decode(flat[key], validate=True)
   except (ValueError, KeyError, TypeError) as error:
     raise ValueError(
       f"{source}: vocab or precompiled_charsmap are not those of a Unigram "
@@ -108,11 +110,15 @@ def json_of_sentence_pieces(vocabulary):
   family = PIECE_FAMILIES[vocabulary.family]
   model, tokens = parse_model(vocabulary.proto), vocabulary.tokens
   charsmap = model.normalizer_spec.precompiled_charsmap
-  normalizers = UNIGRAM_STEPS[steps_of(model) or "Replace Replace"]
+  before, normalizers = [], []
+  if vocabulary.family == "albert":
+    before = albert_steps(steps_of(model))
+  else:
+    normalizers = UNIGRAM_STEPS[steps_of(model) or "Replace Replace"]
   if charsmap:
     charsmap = base64.b64encode(charsmap).decode()
     step = {"type": "Precompiled", "precompiled_charsmap": charsmap}
-    normalizers = [step, *normalizers]
+    before = [*before, step]
   pieces = model.pieces[len(family.replaced) :]
   scores = [0.0] * len(family.first) + [each.score for each in pieces]
   scores += [0.0] * (len(tokens) - len(scores))  # the mask
@@ -135,6 +141,10 @@ def json_of_sentence_pieces(vocabulary):
     "replacement": BLANK,
     "prepend_scheme": "always",
   }
+  pre_tokenizer = blanks
+  if vocabulary.family == "albert":
+    words = [{"type": "WhitespaceSplit"}, blanks]
+    pre_tokenizer = {"type": "Sequence", "pretokenizers": words}
   values = {
     "version": "1.0",
     "truncation": None,
@@ -144,8 +154,8 @@ def json_of_sentence_pieces(vocabulary):
       for token in sorted(special, key=ids.get)
     ]
     + added,
-    "normalizer": {"type": "Sequence", "normalizers": normalizers},
-    "pre_tokenizer": blanks,
+    "normalizer": {"type": "Sequence", "normalizers": before + normalizers},
+    "pre_tokenizer": pre_tokenizer,
     "post_processor": {
       "type": "TemplateProcessing",
       "single": single,

@@ -10,6 +10,7 @@ passage as they are.
 import re
 
 from bert_span.options.messages import shortened
+from bert_span.text.sentencepiece_model import ALBERT_NORMALIZERS
 from bert_span.text.vocabulary import AddedToken
 
 # Keys of tokenizer_config.json and special_tokens_map.json, by the type of
@@ -47,6 +48,7 @@ CONFIG_VALUES = {
       *(None, "XLMRobertaTokenizer", "XLMRobertaTokenizerFast"),
       *("CamembertTokenizer", "CamembertTokenizerFast"),
       *("DebertaV2Tokenizer", "DebertaV2TokenizerFast"),
+      *("AlbertTokenizer", "AlbertTokenizerFast"),
       *("PreTrainedTokenizerFast", "TokenizersBackend"),
     ),
     "add_prefix_space": (None, True),
@@ -60,13 +62,14 @@ CONFIG_VALUES = {
     "pad_token": (None, "<pad>", "[PAD]"),
   },
 }
-# How the class names begin, by config.json's model_type. Only DeBERTa's class
-# reads do_lower_case.
+# How the class names begin, by config.json's model_type. Only the classes of
+# DeBERTa and ALBERT read do_lower_case.
 _UNIGRAM_CLASSES = {
   "roberta": "XLMRoberta",  # whose ids are the only ones that it can have
   "xlm-roberta": "XLMRoberta",
   "camembert": "Camembert",
   "deberta-v2": "DebertaV2",
+  "albert": "Albert",
 }
 # BPE with ModernBERT's normalizer and special tokens.
 NFC_PAIRS = "BPE after NFC"
@@ -95,6 +98,10 @@ UNIGRAM_STEPS = {
     {"type": "Strip", "strip_left": False, "strip_right": True},
   ],
 }
+_QUOTES = [
+  {"type": "Replace", "pattern": {"String": quotes}, "content": '"'}
+  for quotes in ("``", "''")
+]
 # Keys of tokenizer.json, the names of nested objects joined by dots.
 JSON_VALUES = {
   "WordPiece": {
@@ -210,6 +217,8 @@ def check_config(values, type_name, path, model_type=None):
     name = values.get("tokenizer_class") or _UNIGRAM_CLASSES.get(model_type)
     if str(name).startswith(("XLMRoberta", "Camembert")):
       lower_case, accepted["do_lower_case"] = None, (None, False, True)
+    if str(name).startswith("Albert"):
+      accepted["do_lower_case"] = accepted["keep_accents"] = (None, False, True)
   _check(values, accepted, path)
   return lower_case
 
@@ -240,8 +249,22 @@ def check_json(values, path):
     lower_case = _boolean(flat, "normalizer.lowercase", path)
     accents = (None, False, True) if lower_case else (None, False)
     accepted = {**accepted, "normalizer.strip_accents": accents}
-  steps = None
+  steps = albert = None
   if type_name == "Unigram":
+    albert = albert_normalizer_of(values)
+  if albert:
+    lower_case = "Lowercase" in albert
+    accepted = accepted | {
+      "normalizer.type": (flat["normalizer.type"],),
+      "model.unk_id": (1,),
+      "post_processor.pair": (_BERT_PAIR,),
+    }
+    for key in ("normalizer.pattern", "normalizer.content"):
+      del accepted[key]
+    if "normalizer.precompiled_charsmap" not in flat:
+      # Else only a map of characters makes all white space blanks.
+      accepted["pre_tokenizer.type"] = ("WhitespaceSplit Metaspace",)
+  elif type_name == "Unigram":
     name = str(flat.get("normalizer.type"))
     replaces = {"Precompiled Replace Replace": UNIGRAM_STEPS["Replace Replace"]}
     steps = {**UNIGRAM_STEPS, **replaces}.get(name)
@@ -258,6 +281,25 @@ def check_json(values, path):
         f"other tokens. Received: {received}. Use another model."
       )
   return type_name, lower_case
+
+
+def albert_steps(name):
+  """The steps of one of the `ALBERT_NORMALIZERS` in a tokenizer.json."""
+  return [*_QUOTES, *({"type": step} for step in name.split()[1:])]
+
+
+def albert_normalizer_of(values):
+  """Which of the `ALBERT_NORMALIZERS` a tokenizer.json has, None if none.
+
+  A map of characters may follow, and a step that leaves one blank of several.
+  """
+  steps = _items(values.get("normalizer"), "normalizers")
+  if steps[-1:] == [_ONE_BLANK]:
+    steps.pop()
+  if steps and steps[-1].get("type") == "Precompiled":
+    steps.pop()
+  names = (x for x in ALBERT_NORMALIZERS if albert_steps(x) == steps)
+  return next(names, None)
 
 
 def _check(values, accepted, path):

@@ -27,8 +27,11 @@ from bert_span.text.vocabulary import (
 
 # A token that is read from a line as it was written.
 _LINE = re.compile(r"(?!\s)[^\n\ud800-\udfff]+(?<!\s)")
-# Names of SentencePiece models in directories of Hugging Face and KerasHub.
-PIECE_FILES = "sentencepiece.bpe.model", "spm.model", "spiece.model"
+# Names of SentencePiece models, the last in folders of google-research/albert.
+PIECE_FILES = (
+  *("sentencepiece.bpe.model", "spm.model", "spiece.model"),
+  "30k-clean.model",
+)
 _PIECE_ENDINGS = ".model", ".spm"
 
 

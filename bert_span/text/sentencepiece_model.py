@@ -10,6 +10,7 @@ Source: google/sentencepiece, src/sentencepiece_model.proto.
 import base64
 import dataclasses
 import hashlib
+import itertools
 import re
 import types
 from typing import NamedTuple
@@ -23,14 +24,27 @@ from google.protobuf import (
 )
 
 # Types of a piece, and of a model.
-NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
 BPE, CHARACTERS = 2, 4
 # With byte_fallback, a character that is not in the vocabulary has the tokens
 # of its bytes.
 BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
-# What normalizes a text instead of a model, as its normalizer_spec names it:
-# the steps of DeBERTa in transformers 4, and in transformers 5.
-NORMALIZERS = "Strip Replace", "Replace NFC Strip"
+
+
+def albert_normalizer(lower_case=True, keeps_accents=False):
+  """The name of what normalizes a text before an ALBERT's model does."""
+  accents = () if keeps_accents else ("NFKD", "StripAccents")
+  return " ".join(["Quotes", *accents, *(["Lowercase"] if lower_case else [])])
+
+
+ALBERT_NORMALIZERS = tuple(
+  albert_normalizer(*rules)
+  for rules in itertools.product((True, False), (False, True))
+)
+# What normalizes a text instead of a model, or before it, as its
+# normalizer_spec names it: the steps of DeBERTa in transformers 4, and in
+# transformers 5, and those of ALBERT.
+NORMALIZERS = "Strip Replace", "Replace NFC Strip", *ALBERT_NORMALIZERS
 # Characters of a piece. The op ends the process with some 200,000.
 _MAX_PIECE = 1_000
 # The character for a blank in pieces.
@@ -111,6 +125,13 @@ PIECE_FAMILIES = {
     *("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"),
     num_separators=1,
   ),
+  # Lan et al. 2019, arXiv 1909.11942.
+  "albert": PieceFamily(
+    (),
+    (),
+    *("[CLS]", "[SEP]", "<pad>", "<unk>", "[MASK]"),
+    num_separators=1,
+  ),
 }
 
 
@@ -130,6 +151,22 @@ class SentencePieces(NamedTuple):
   def proto(self):
     """The bytes of the model's file."""
     return base64.b64decode(self.model)
+
+  @property
+  def albert_rules(self):
+    """Those of an ALBERT, by the names of transformers' arguments."""
+    steps = steps_of(parse_model(self.proto)) or ""
+    return {
+      "do_lower_case": "Lowercase" in steps,
+      "keep_accents": "StripAccents" not in steps,
+    }
+
+  def with_albert_rules(self, lower_case, keeps_accents):
+    """Those of an ALBERT with other rules, see `albert_normalizer`."""
+    model = parse_model(self.proto)
+    model.normalizer_spec.name = albert_normalizer(lower_case, keeps_accents)
+    content = base64.b64encode(model.SerializeToString()).decode()
+    return self._replace(model=content)
 
 
 def sentence_pieces(proto, family, source):
@@ -157,6 +194,9 @@ def sentence_pieces(proto, family, source):
       f"{rules.replaced}, and have {special} among its tokens. Received: "
       f"{pieces[:4]}, without {missing}. Use the model of the encoder."
     )
+  if family == "albert" and not steps_of(model):
+    _add_albert_rules(model)
+    proto = model.SerializeToString()
   import tensorflow as tf  # Half of the time of a program's --help.
 
   try:
@@ -168,6 +208,21 @@ def sentence_pieces(proto, family, source):
       "the encoder."
     ) from error
   return SentencePieces(base64.b64encode(proto).decode(), family)
+
+
+def _add_albert_rules(model):
+  """Adds to an ALBERT's model what its tokenizer computes besides.
+
+  A piece such as "1895," is two tokens, and a piece that the training gave,
+  such as "(", may be part of others, as in a tokenizer.json of transformers.
+  """
+  model.normalizer_spec.name = albert_normalizer()
+  for each in model.pieces:
+    if each.piece[-1:] == "," and each.piece[-2:-1].isdigit():
+      each.score -= 100
+    if each.type == USER_DEFINED:
+      is_mask = each.piece == PIECE_FAMILIES["albert"].mask
+      each.type = CONTROL if is_mask else NORMAL
 
 
 def piece_ops(proto):

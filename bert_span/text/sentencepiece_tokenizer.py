@@ -21,6 +21,7 @@ from bert_span.text.added_tokens import (
   in_source,
 )
 from bert_span.text.sentencepiece_model import (
+  ALBERT_NORMALIZERS,
   BLANK,
   BYTE,
   BYTE_TOKENS,
@@ -58,8 +59,8 @@ class SentencePieceTokenizer(Tokenizer):
 
   Args:
     model: str, the serialized SentencePiece model in base64.
-    family: architecture whose ids the tokens have: "xlm-roberta", "camembert"
-      or "deberta-v2".
+    family: architecture whose ids the tokens have: "xlm-roberta", "camembert",
+      "deberta-v2" or "albert".
     added_tokens: `AddedToken`s, see `Tokenizer`.
 
   Example:
@@ -73,7 +74,6 @@ class SentencePieceTokenizer(Tokenizer):
   Source: Kudo and Richardson 2018, arXiv 1808.06226.
   """
 
-  do_lower_case = False
   file_arguments = "model", "added_tokens"
 
   def __init__(self, model, family, added_tokens=(), **kwargs):
@@ -99,9 +99,14 @@ class SentencePieceTokenizer(Tokenizer):
     self._is_blank = np.array([not piece.strip(BLANK) for piece in pieces])
     self._is_byte = np.array([each.type == BYTE for each in model.pieces])
     self._steps = steps_of(model)
+    self._is_albert = self._steps in ALBERT_NORMALIZERS
+    self.do_lower_case = "Lowercase" in (self._steps or "")
+    # A model's map of characters makes all white space blanks but U+0085.
+    has_map = model.normalizer_spec.precompiled_charsmap
+    self._blanks = r"\x{85}" if has_map else WHITE_SPACE
     if self._steps:
-      # They leave one blank between words, and none at the ends.
-      model.normalizer_spec.remove_extra_whitespaces = False
+      # DeBERTa's leave one blank between words, and none at the ends.
+      model.normalizer_spec.remove_extra_whitespaces = self._is_albert
       proto = model.SerializeToString()
     self.resource, self._normalizer = piece_ops(proto), None
     if any(token.normalized for token in self.added_tokens):
@@ -120,7 +125,12 @@ class SentencePieceTokenizer(Tokenizer):
     characters = tf.strings.unicode_decode(texts, "UTF-8")
     after = character_ends(characters.values)
     if self._steps:
-      normalized, unit_ends = _normalized(characters, self._steps)
+      if self._is_albert:
+        normalized, unit_ends = _albert_normalized(
+          characters, self._steps, self._blanks
+        )
+      else:
+        normalized, unit_ends = _normalized(characters, self._steps)
       after = tf.cumsum(tf.cast(tf.strings.length(normalized), tf.int64))
       texts = tf.strings.unsorted_segment_join(
         normalized, characters.value_rowids(), characters.nrows()
@@ -142,7 +152,12 @@ class SentencePieceTokenizer(Tokenizer):
       are_blank = tf.strings.regex_full_match(normalized, "[ \u2581]?")
     else:
       ends = tf.searchsorted(after, byte_ends, "right", tf.int64)
-      are_blank = self._are_blank(characters.values)
+    if self._is_albert:
+      are_blank = self._are_blank(*tf.unique(normalized))
+    elif not self._steps:
+      distinct, index = tf.unique(characters.values)
+      distinct = tf.strings.unicode_encode(distinct[:, tf.newaxis], "UTF-8")
+      are_blank = self._are_blank(distinct, index)
     if self._is_byte.any():
       # The op gives only the last byte of a character its end.
       character = tf.cumsum(tf.cast(starts[1:] != starts[:-1], tf.int32))
@@ -162,10 +177,11 @@ class SentencePieceTokenizer(Tokenizer):
     parts = (tf.cast(part, tf.int32) for part in parts)
     return ragged_tokens(parts, rows, characters.nrows())
 
-  def _are_blank(self, code_points):
-    """Finds characters that become blanks or nothing: bool [characters]."""
-    distinct, index = tf.unique(code_points)
-    distinct = tf.strings.unicode_encode(distinct[:, tf.newaxis], "UTF-8")
+  def _are_blank(self, distinct, index):
+    """Finds characters that become blanks or nothing: bool [characters].
+
+    They are those at the indices of distinct ones.
+    """
     pieces = self.resource.tokenize(distinct)
     are_blank = tf.reduce_all(tf.gather(self._is_blank, pieces), axis=1)
     return tf.gather(are_blank, index)
@@ -186,16 +202,27 @@ class SentencePieceTokenizer(Tokenizer):
 
     Those are starts and ends in `texts`, int64 [characters] each.
     """
+    if not self._steps:
+      return self._normalize_by_model(texts)
     characters = tf.strings.unicode_decode(texts, "UTF-8")
-    if self._steps:
+    if self._is_albert:
+      normalized, ends = _albert_normalized(characters, self._steps)
+    else:
       normalized, ends = _normalized(characters, self._steps)
-      lengths = tf.strings.length(normalized, unit="UTF8_CHAR")
-      starts = tf.range(tf.size(ends, tf.int64))
-      normalized = tf.strings.unsorted_segment_join(
-        normalized, characters.value_rowids(), characters.nrows()
-      )
-      ends = tf.cast(ends, tf.int64)
-      return normalized, tf.repeat(starts, lengths), tf.repeat(ends, lengths)
+    lengths = tf.strings.length(normalized, unit="UTF8_CHAR")
+    starts = tf.repeat(tf.range(tf.size(ends, tf.int64)), lengths)
+    ends = tf.repeat(tf.cast(ends, tf.int64), lengths)
+    normalized = tf.strings.unsorted_segment_join(
+      normalized, characters.value_rowids(), characters.nrows()
+    )
+    if self._is_albert:
+      normalized, first, limit = self._normalize_by_model(normalized)
+      starts, ends = tf.gather(starts, first), tf.gather(ends, limit - 1)
+    return normalized, starts, ends
+
+  def _normalize_by_model(self, texts):
+    """Normalizes by the map of characters of the model, see `_normalize`."""
+    characters = tf.strings.unicode_decode(texts, "UTF-8")
     after = character_ends(characters.values)
     pieces, starts, ends = self._normalizer.tokenize_with_offsets(texts)
     rows, values = pieces.value_rowids(), pieces.values - 1  # [bytes]
@@ -290,6 +317,46 @@ def _normalizer(model):
   # The op wants a piece; one of several characters is never found.
   of_bytes.pieces.add(piece="never found")
   return of_bytes.SerializeToString()
+
+
+def _albert_normalized(characters, steps, blanks=None):
+  """Normalizes characters by `ALBERT_NORMALIZERS`.
+
+  Two quotes, `` or '', are one character, with the offsets of both. The marks
+  that a letter loses belong to it. Arguments and results are those of
+  `_normalized`; blanks is a class of characters that become blanks, if any.
+  """
+  codes, rows = characters.values, characters.value_rowids()
+  size = tf.size(codes, tf.int64)
+  distinct_codes, index = tf.unique(codes)
+  distinct = tf.strings.unicode_encode(distinct_codes[:, tf.newaxis], "UTF-8")
+  if blanks:
+    distinct = tf.strings.regex_replace(distinct, f"[{blanks}]", " ")
+  if "StripAccents" in steps:
+    distinct = tf_text.normalize_utf8(distinct, "NFKD")
+    distinct = tf.strings.regex_replace(distinct, r"\p{M}", "")
+  if "Lowercase" in steps:
+    lower = tf.strings.lower(distinct, "utf-8")  # It drops U+0000.
+    distinct = tf.where(distinct_codes > 0, lower, distinct)
+  normalized = tf.gather(distinct, index)
+  no, place = tf.constant([False]), tf.range(size)
+  follows_one = tf.concat([no, rows[1:] == rows[:-1]], 0)[:size]
+  is_joined = tf.equal(normalized, "") & follows_one
+  for quote in "`'":
+    # A run of quotes is divided into pairs from its start.
+    is_quote = codes == ord(quote)
+    is_later = tf.concat([no, is_quote[:-1]], 0)[:size] & follows_one
+    starts = is_quote & ~is_later
+    run = tf.maximum(tf.cumsum(tf.cast(starts, tf.int32)) - 1, 0)
+    run_starts = tf.concat([tf.where(starts)[:, 0], [size]], 0)
+    is_second = is_quote & ((place - tf.gather(run_starts, run)) % 2 == 1)
+    is_first = tf.concat([is_second[1:], no], 0)[:size]
+    normalized = tf.where(is_first, '"', normalized)
+    normalized = tf.where(is_second, "", normalized)
+    is_joined |= is_second
+  group = tf.cumsum(tf.cast(~is_joined, tf.int32)) - 1
+  group_ends = tf.math.segment_max(place + 1, group)
+  return normalized, tf.gather(group_ends, group)
 
 
 def _normalized(characters, steps):

@@ -187,7 +187,7 @@ def vocabulary_files(vocabulary):
     )
   if kind == SENTENCE_PIECES:
     steps = steps_of(parse_model(vocabulary.proto))
-    if steps:
+    if steps and vocabulary.family != "albert":
       raise ValueError(
         f"A TFLite file cannot have the normalizer of this tokenizer.json, "
         f"{steps}: its runners have only a SentencePiece model's. Export a "

@@ -11,7 +11,8 @@ from bert_span.training.strategy import scope_of
 # As run_squad: search the whole path, so that `gamma` and `beta` match by their
 # layer's name, ..._layer_norm in KerasHub.
 _NOT_DECAYED = re.compile("LayerNorm|layer_norm|bias")
-_LAYER_INDEX = re.compile(r"_layer_(\d+)/")
+# Layers of KerasHub, and those of ALBERT, in groups.
+_LAYER_INDEX = re.compile(r"(?:group_(\d+)_inner)?_layer_(\d+)/")
 
 
 def is_decayed(path):
@@ -23,19 +24,27 @@ def layer_rates(paths, layer_decay):
   """Returns the factors of the learning rate for variables, by their paths.
 
   Heads have 1, the last of n layers layer_decay, the layer below layer_decay^2,
-  and so on; embeddings have layer_decay^(n + 1).
+  and so on; embeddings have layer_decay^(n + 1). ALBERT's layers that share
+  their weights are one layer.
 
   Source: Clark et al. 2020 (ELECTRA), appendix B.
   """
-  layers = [int(n) for path in paths for n in _LAYER_INDEX.findall(path)]
-  num_layers = 1 + max(layers, default=-1)
+  matches = [_LAYER_INDEX.search(path) for path in paths]
+  # Of each path: its group, if any, and its layer in it.
+  places = [m and (int(m[1] or 0), int(m[2])) for m in matches]
+  group_size = 1 + max((place[1] for place in places if place), default=-1)
+  layers = [p and p[0] * group_size + p[1] for p in places]
+  num_layers = 1 + max((i for i in layers if i is not None), default=-1)
 
-  def layers_from_the_top(path):
-    if match := _LAYER_INDEX.search(path):
-      return num_layers - int(match[1])
+  def layers_from_the_top(path, layer):
+    if layer is not None:
+      return num_layers - layer
     return num_layers + 1 if "embedding" in path else 0
 
-  return [layer_decay ** layers_from_the_top(path) for path in paths]
+  return [
+    layer_decay ** layers_from_the_top(path, layer)
+    for path, layer in zip(paths, layers, strict=True)
+  ]
 
 
 @keras.saving.register_keras_serializable(package="bert_span")

@@ -39,7 +39,7 @@ _FIRST_CELLS = {
   "local_attention": ["200"],
   "passage_search": ["1"],
   "pretraining_input": ["input", "model", "masking"],
-  "real_sizes": ["tiny"] * 3,
+  "real_sizes": ["tiny_modernbert"] * 4,
   "serving": ["short", "short", "long", "long"],
   "serving_load": ["1", "2"],
   "tflite": ["none"] * 3,

@@ -32,6 +32,7 @@ from bert_span.convert import ConvertOptions
 from bert_span.extractors.precision import with_encoder_dtype
 from bert_span.jobs.convert import convert
 from bert_span.modeling.architectures import ARCHITECTURES
+from bert_span.modeling.encoder import layer_calls
 from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.modeling.keras_internals import lora_products
@@ -272,7 +273,7 @@ def _with_lora(architecture):
   backbone, rng = extractor.backbone, np.random.default_rng(3)
   backbone.enable_lora(2)
   backbone.token_embedding.enable_lora(3, lora_alpha=6)
-  layer = backbone.transformer_layers[0]
+  layer, *_ = layer_calls(backbone)
   dense = layer._self_attention_layer._output_dense
   dense.enable_lora(2)
   for _, _, *factors in lora_products(extractor):

@@ -368,6 +368,8 @@ def test_fine_tune_trains_the_model_and_continues_in_its_folder(
     ("mobilebert", "float16", "dynamic"),
     ("xlm-roberta", "float16", "dynamic"),
     ("camembert", "float32", "none"),
+    ("albert", "bfloat16", "none"),
+    ("albert", "float32", "dynamic"),
     ("deberta-v2", "bfloat16", "none"),
     ("deberta-v2", "float32", "dynamic"),
     ("modernbert", "bfloat16", "none"),

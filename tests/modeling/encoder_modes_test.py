@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from span_runs import LOSS_FN, batches, make_model
-from tiny_encoder import tiny_encoder
+from tiny_encoder import ALBERT, tiny_encoder
 
 from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.modeling.encoder import layer_calls
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.training.step_runner import seed_dropout
@@ -15,6 +16,7 @@ from bert_span.training.step_runner import seed_dropout
 _DEBERTA = {"architecture": "deberta-v2", "position_buckets": 8}
 # Layers that are computed in blocks of 2 tokens, of 12.
 _MODERNBERT = {"architecture": "modernbert", "sliding_window_size": 4}
+_ALBERT = {"architecture": "albert", **ALBERT}
 
 
 def logits(model):
@@ -27,6 +29,7 @@ def logits(model):
   [
     *(("bfloat16", {}), ("float16", {}), ("bfloat16", _DEBERTA)),
     *((precision, _MODERNBERT) for precision in ("bfloat16", "float16")),
+    ("bfloat16", {**_ALBERT, "num_layers": 2}),
   ],
 )
 def test_matrix_products_are_in_half_precision_and_the_rest_is_not(
@@ -35,7 +38,7 @@ def test_matrix_products_are_in_half_precision_and_the_rest_is_not(
   model = make_model(**encoder)
   expected = logits(model)
   with computing_in(model.backbone, precision):
-    layer = model.backbone.transformer_layers[0]
+    layer, *_ = layer_calls(model.backbone)
     parts = {part.name: part for part in sublayers(layer)}
     attention = parts["self_attention_layer"]
     assert layer.compute_dtype == attention.compute_dtype == precision
@@ -83,6 +86,9 @@ def loss_and_gradients(model, is_compiled=True):
     ("bfloat16", False, 1e-2, 1e-3, _DEBERTA),
     ("float32", True, 1e-5, 1e-7, {**_MODERNBERT, "num_layers": 2}),
     ("bfloat16", False, 1e-2, 1e-3, _MODERNBERT),
+    # Layers that are called twice.
+    ("float32", True, 1e-5, 1e-7, _ALBERT),
+    ("bfloat16", False, 1e-2, 1e-3, {**_ALBERT, "num_layers": 2}),
   ],
 )
 def test_recomputed_layers_have_the_same_loss_gradients_and_masks(

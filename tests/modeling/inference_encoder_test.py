@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_encoder import MOBILEBERT, tiny_encoder
+from tiny_encoder import ALBERT, MOBILEBERT, tiny_encoder
 
 from bert_span.modeling.encoder import encode
 from bert_span.modeling.inference_encoder import InferenceEncoder
@@ -16,6 +16,7 @@ _MODERNBERT = {
   "sliding_window_size": 6,
 }
 _MOBILEBERT = {"architecture": "mobilebert", **MOBILEBERT}
+_ALBERT = {"architecture": "albert", **ALBERT}
 _NORMALIZED = {"normalization_type": "layer_norm", "outer_norm_epsilon": 0.1}
 # How far half a precision may be from itself in another order of sums: two
 # steps of numbers up to 4.
@@ -69,6 +70,8 @@ def _assert_equal(backbone, atol=1e-5):
     {"architecture": "distilbert", "activation": "gelu"},
     {"architecture": "electra", "embedding_dim": 16, "activation": "relu"},
     {"architecture": "roberta", "layer_norm_epsilon": 1e-3},
+    _ALBERT,
+    {**_ALBERT, "embedding_dim": 32, "num_groups": 1, "activation": "relu"},
     _MOBILEBERT,
     {**_MOBILEBERT, **_NORMALIZED, "use_bottleneck": False},
     {**_MOBILEBERT, **_NORMALIZED, "key_query_shared_bottleneck": False},
@@ -95,6 +98,7 @@ def test_vectors_are_those_of_the_backbone(sizes):
       for sizes in (
         {},
         {"architecture": "xlm-roberta"},
+        {**_ALBERT, "num_layers": 2, "num_inner_repetitions": 1},
         {**_MOBILEBERT, **_NORMALIZED},
         _MODERNBERT,
       )
@@ -112,11 +116,11 @@ def test_half_precision_is_the_backbones(precision, policy, dropout, sizes):
 
 
 @pytest.mark.parametrize(
-  "architecture", ["bert", "mobilebert", "deberta-v2", "modernbert"]
+  "architecture", ["bert", "albert", "mobilebert", "deberta-v2", "modernbert"]
 )
 def test_adapters_of_lora_are_added(architecture):
   sizes = {"mobilebert": _MOBILEBERT, "deberta-v2": {"position_buckets": 8}}
-  sizes["modernbert"] = _MODERNBERT
+  sizes |= {"modernbert": _MODERNBERT, "albert": _ALBERT}
   backbone = _encoder(
     **{"architecture": architecture, **sizes.get(architecture, {})}
   )

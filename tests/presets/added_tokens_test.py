@@ -53,7 +53,7 @@ def _vocabulary(architecture):
 @pytest.fixture(
   params=[
     *("bert", "roberta", "modernbert"),
-    *("xlm-roberta", "camembert", "deberta-v2"),
+    *("xlm-roberta", "camembert", "deberta-v2", "albert"),
   ]
 )
 def extractor(request):

@@ -6,6 +6,7 @@ import functools
 import numpy as np
 import pytest
 from tiny_encoder import tiny_encoder
+from tiny_extractor import tiny_pieces
 
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.encoder_weights import LoadedPreset
@@ -35,6 +36,21 @@ def test_lower_case_comes_from_flag_model_or_vocabulary(tmp_path, capsys):
     EncoderSource(bert_config_file="c", vocab_file="v").lower_case(loaded())
     is True
   )
+
+
+def test_the_pieces_of_an_albert_say_whether_it_is_lower_cased(tmp_path):
+  path = tmp_path / "30k-clean.model"
+  pieces = tiny_pieces("albert")
+  path.write_bytes(pieces.proto)
+  backbone = tiny_encoder(
+    architecture="albert", vocabulary_size=len(pieces.tokens)
+  )
+  source = EncoderSource(bert_config_file="c", vocab_file=str(path))
+  preset = LoadedPreset(backbone, description="the encoder")
+  assert source.lower_case(preset) is True
+  source = dataclasses.replace(source, do_lower_case=False)
+  with pytest.raises(ValueError, match="do_lower_case=False"):
+    source.lower_case(preset)
 
 
 def test_a_flag_that_contradicts_the_model_is_refused():

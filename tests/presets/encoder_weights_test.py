@@ -87,7 +87,11 @@ def test_other_names_are_ignored_and_the_pooler_may_be_missing(
     (f"{_LAYER}/attention/self/key/bias", None, "lacks .*key/bias"),
     (_TABLE, np.zeros((12, 4)), r"word_embeddings.* \[12, 4\].* \[11, 4\]"),
     (f"{_LAYER}/output/dense/bias", [1, 2, np.nan, 3], "output_dense/bias"),
-    ("bert/encoder/layer_1/attention/self/query/kernel", [1], "than the 1 of"),
+    (
+      "bert/encoder/layer_1/attention/self/query/kernel",
+      [1],
+      "more layers.* bert/encoder/layer_1/",
+    ),
     ("cls/squad/output_weights", np.zeros((3, 4)), r"\[2, 4\].* \[3, 4\]"),
   ],
 )
@@ -177,6 +181,142 @@ def test_a_mobilebert_has_the_names_of_its_own_original(load):
   np.testing.assert_allclose(found[real], expected[real], rtol=1e-4, atol=1e-4)
   # With a variable for each tensor of the checkpoint, none is left over.
   assert len(loaded.backbone.weights) == len(names)
+
+
+_ALBERT = {
+  "architecture": "albert",
+  "hidden_dim": 8,
+  "embedding_dim": 3,
+  "intermediate_dim": 6,
+  "num_layers": 4,
+}
+
+
+def _albert_tensors(num_groups=1, num_inner=1):
+  """Random tensors with the names of google-research/albert, modeling.py."""
+  names = {
+    "embeddings/word_embeddings": (11, 3),
+    "embeddings/token_type_embeddings": (2, 3),
+    "embeddings/position_embeddings": (6, 3),
+    **_norm_names("embeddings", "LayerNorm", 3),
+    **_dense_names("encoder/embedding_hidden_mapping_in", 3, 8),
+  }
+  for group in range(num_groups):
+    for inner in range(num_inner):
+      layer = f"encoder/transformer/group_{group}/inner_group_{inner}"
+      for part in ("query", "key", "value"):
+        names |= _dense_names(f"{layer}/attention_1/self/{part}", 8, 8)
+      names |= _dense_names(f"{layer}/attention_1/output/dense", 8, 8)
+      names |= _norm_names(layer, "LayerNorm", 8)
+      ffn = f"{layer}/ffn_1/intermediate"
+      names |= _dense_names(f"{ffn}/dense", 8, 6)
+      names |= _dense_names(f"{ffn}/output/dense", 6, 8)
+      names |= _norm_names(layer, "LayerNorm_1", 8)
+  random = np.random.default_rng(0)
+  return {
+    f"bert/{name}": random.normal(size=shape).astype("float32")
+    for name, shape in names.items()
+  }
+
+
+def _albert(tensors, inputs, calls):
+  """The sequence output of a checkpoint, in float64.
+
+  calls: the group and the inner group of each transformer layer.
+  """
+
+  def weight(name):
+    return tensors[f"bert/{name}"].astype(np.float64)
+
+  def dense(name, x):
+    return x @ weight(f"{name}/kernel") + weight(f"{name}/bias")
+
+  def norm(name, x):
+    x = x - x.mean(-1, keepdims=True)
+    x = x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-12)
+    return weight(f"{name}/gamma") * x + weight(f"{name}/beta")
+
+  ids = inputs["token_ids"]
+  x = weight("embeddings/word_embeddings")[ids]
+  x = x + weight("embeddings/token_type_embeddings")[inputs["segment_ids"]]
+  x = x + weight("embeddings/position_embeddings")[: ids.shape[1]]
+  x = norm("embeddings/LayerNorm", x)
+  x = dense("encoder/embedding_hidden_mapping_in", x)
+  for group, inner in calls:
+    layer = f"encoder/transformer/group_{group}/inner_group_{inner}"
+    query, key, value = (
+      dense(f"{layer}/attention_1/self/{part}", x)
+      .reshape(*ids.shape, 2, -1)
+      .swapaxes(1, 2)
+      for part in ("query", "key", "value")
+    )
+    scores = query @ key.swapaxes(2, 3) / query.shape[-1] ** 0.5
+    scores -= 1e9 * (inputs["padding_mask"][:, None, None] == 0)
+    scores = np.exp(scores - scores.max(-1, keepdims=True))
+    scores /= scores.sum(-1, keepdims=True)
+    attended = (scores @ value).swapaxes(1, 2).reshape(*ids.shape, -1)
+    attended = dense(f"{layer}/attention_1/output/dense", attended)
+    x = norm(f"{layer}/LayerNorm", attended + x)
+    inner = dense(f"{layer}/ffn_1/intermediate/dense", x)
+    cubic = inner + 0.044715 * inner**3
+    inner = inner / 2 * (1 + np.tanh((2 / np.pi) ** 0.5 * cubic))
+    change = dense(f"{layer}/ffn_1/intermediate/output/dense", inner)
+    x = norm(f"{layer}/LayerNorm_1", change + x)
+  return x
+
+
+@pytest.mark.parametrize(
+  ("num_groups", "num_inner", "calls"),
+  [
+    (1, 1, [(0, 0)] * 4),
+    (2, 1, [(0, 0), (0, 0), (1, 0), (1, 0)]),
+    (2, 2, [(0, 0), (0, 1)] * 2 + [(1, 0), (1, 1)] * 2),
+  ],
+)
+def test_an_albert_of_its_original_shares_the_weights_of_layers(
+  load, num_groups, num_inner, calls
+):
+  tensors = _albert_tensors(num_groups, num_inner)
+  tensors["cls/squad/output_weights"] = np.ones((2, 8), "float32")
+  config = tiny_config(
+    **_ALBERT, num_groups=num_groups, num_inner_repetitions=num_inner
+  )
+  loaded = load(tensors, config)
+  assert loaded.head_weights["span_head"]["kernel"].shape == (8, 2)
+  expected = _albert(tensors, INPUTS, calls)
+  found = encode(loaded.backbone, INPUTS).numpy()
+  real = INPUTS["padding_mask"] == 1
+  np.testing.assert_allclose(found[real], expected[real], rtol=1e-4, atol=1e-4)
+  for more in ((num_groups + 1, num_inner), (num_groups, num_inner + 1)):
+    with pytest.raises(ValueError, match=r"more .*bert/encoder/.*/group_"):
+      load(_albert_tensors(*more), config)
+
+
+def test_keys_of_albert_describe_an_albert(tmp_path):
+  # albert_config.json of albert_base_v2, but small.
+  values = {**_TINY, "hidden_act": "gelu", "embedding_size": 4}
+  values |= {"hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0}
+  values |= {"num_hidden_groups": 2, "inner_group_num": 3, "gap_size": 0}
+  values |= {"net_structure_type": 0, "num_memory_blocks": 0}
+  values |= {"down_scale_factor": 1, "initializer_range": 0.02}
+  expected = tiny_config(
+    architecture="albert",
+    num_layers=2,
+    embedding_dim=4,
+    num_groups=2,
+    num_inner_repetitions=3,
+  )
+  assert read(tmp_path, values) == expected
+  assert expected.activation == "gelu_new" and expected.dropout == 0.0
+  with pytest.raises(ValueError, match=r"groups.* 2 and 3"):
+    read(tmp_path, {**values, "num_hidden_groups": 3})
+  # transformers' class has the defaults of the original, an xxlarge.
+  config = huggingface_config({"model_type": "albert"}, "config.json")
+  assert (config.hidden_dim, config.num_heads) == (4096, 64)
+  base = {"hidden_dim": 768, "num_heads": 12, "intermediate_dim": 3072}
+  backbone = build_encoder(dataclasses.replace(config, **base))
+  # As KerasHub says of albert_base_en_uncased.
+  assert backbone.count_params() == 11_683_584
 
 
 def test_the_teacher_of_mobilebert_is_read(load):

@@ -325,7 +325,7 @@ def test_models_of_other_hubs_come_by_keras_hub_with_their_head(
 
 
 @pytest.mark.parametrize(
-  "architecture", ["bert", "roberta", "xlm-roberta", "modernbert"]
+  "architecture", ["bert", "roberta", "xlm-roberta", "albert", "modernbert"]
 )
 def test_every_file_of_a_saved_model_comes_by_keras_hub(tmp_path, architecture):
   directory = tmp_path / "model"

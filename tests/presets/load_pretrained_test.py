@@ -5,11 +5,19 @@ import json
 import keras_hub
 import numpy as np
 import pytest
-from tiny_encoder import tiny_encoder
-from tiny_extractor import VOCABULARY, shared_extractor, shared_model
+import tensorflow as tf
+from tiny_encoder import ALBERT, tiny_encoder
+from tiny_extractor import (
+  VOCABULARY,
+  shared_extractor,
+  shared_model,
+  tiny_pieces,
+)
 from toy_trainer import assert_same
 
 from bert_span.presets import huggingface, load_pretrained
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.presets.encoder_weights import original_tensors
 from bert_span.storage.files import copy_tree
 
 
@@ -60,6 +68,35 @@ def test_a_model_on_a_hub_is_checked_as_a_directory_is(
     load_pretrained.load_pretrained("hf://us/tiny")
 
 
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_a_folder_of_the_original_albert_is_a_preset(tmp_path, lower_case):
+  pieces = tiny_pieces("albert")
+  backbone = tiny_encoder(
+    architecture="albert", vocabulary_size=len(pieces.tokens), **ALBERT
+  )
+  tensors = original_tensors(backbone)
+  tf.raw_ops.SaveV2(
+    prefix=str(tmp_path / "model.ckpt-best"),
+    tensor_names=[f"bert/{name}" for name in tensors],
+    shape_and_slices=[""] * len(tensors),
+    tensors=list(tensors.values()),
+  )
+  config = huggingface.config_values(backbone)
+  del config["model_type"]
+  config["hidden_act"] = "gelu"
+  (tmp_path / "albert_config.json").write_text(json.dumps(config))
+  (tmp_path / "30k-clean.model").write_bytes(pieces.proto)
+  if not lower_case:
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+  source = EncoderSource(preset=str(tmp_path))
+  loaded = source.load()
+  assert_same(loaded.backbone.weights, backbone.weights)
+  assert source.lower_case(loaded) is lower_case
+  vocabulary = loaded.vocabulary()
+  assert vocabulary.tokens == pieces.tokens
+  assert vocabulary.albert_rules["do_lower_case"] is lower_case
+
+
 @pytest.mark.parametrize(
   ("name", "content", "message"),
   [
@@ -88,3 +125,16 @@ def test_unknown_names_and_file_systems_and_single_files_are_refused(tmp_path):
   ):
     with pytest.raises(ValueError, match=message):
       load_pretrained.load_pretrained(preset)
+
+
+def test_a_directory_of_the_original_albert_is_given_otherwise(tmp_path):
+  for name in ("albert_config.json", "model.ckpt-best.index"):
+    (tmp_path / name).write_text("{}")
+  with pytest.raises(ValueError) as caught:
+    load_pretrained.load_pretrained(tmp_path)
+  for argument, name in (
+    ("bert_config_file", "albert_config.json"),
+    ("init_checkpoint", "model.ckpt-best"),
+    ("vocab_file", "30k-clean.model"),
+  ):
+    assert f"{argument}={tmp_path}/{name}" in str(caught.value)

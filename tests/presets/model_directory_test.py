@@ -173,7 +173,7 @@ def test_a_head_that_cannot_be_saved_is_refused(tmp_path):
     ("model.weights.h5", None),
     ("config.json", b"[" * 100_000),
     ("config.json", b'{"registered_name": "keras_hub>BertBackbone"}'),
-    ("config.json", b'{"registered_name": "keras_hub>AlbertBackbone"}'),
+    ("config.json", b'{"registered_name": "keras_hub>FNetBackbone"}'),
     ("config.json", b'{"registered_name": ["keras_hub>BertBackbone"]}'),
     ("config.json", b'{"registered_name": {}}'),
   ],

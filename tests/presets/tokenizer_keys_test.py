@@ -203,16 +203,20 @@ def test_a_damaged_added_token_is_refused_by_its_file(token):
     (None, "CamembertTokenizer", False),
     ("deberta-v2", None, True),
     ("deberta-v2", "DebertaV2TokenizerFast", True),
+    ("albert", None, False),
+    (None, "AlbertTokenizerFast", False),
     (None, None, True),
   ],
 )
-def test_only_debertas_unigrams_are_lower_cased(model_type, name, refused):
+def test_debertas_unigrams_are_not_lower_cased(model_type, name, refused):
   values = {"do_lower_case": True, "tokenizer_class": name}
+  is_read = "albert" in f"{model_type}{name}".lower()
   if refused:
     with pytest.raises(ValueError, match="do_lower_case"):
       check_config(values, "Unigram", "", model_type)
   else:
-    assert check_config(values, "Unigram", "", model_type) is None
+    lower_case = check_config(values, "Unigram", "", model_type)
+    assert lower_case is (True if is_read else None)
 
 
 def test_the_class_of_another_family_is_refused():
@@ -220,6 +224,7 @@ def test_the_class_of_another_family_is_refused():
     ("xlm-roberta", "CamembertTokenizer"),
     ("camembert", "DebertaV2TokenizerFast"),
     ("deberta-v2", "XLMRobertaTokenizer"),
+    ("albert", "DebertaV2Tokenizer"),
   ):
     check_config({"tokenizer_class": name}, "Unigram", "")
     with pytest.raises(ValueError, match=f"tokenizer_class.*{name}"):

@@ -33,6 +33,7 @@ pytestmark = pytest.mark.large
 _NAMES = [
   *("bert_relu-float32", "bert_new-float32", "electra_base-float32"),
   *("deberta_long-float32", "modernbert_deep-float32"),
+  "albert_groups-float32",
   *(f"mobilebert_{name}-float32" for name in ("norm", "wide", "tiny")),
   *(
     f"{name}-{dtype}"

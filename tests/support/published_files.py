@@ -168,6 +168,23 @@ _camembert = functools.partial(
   names="qa position_ids",
 )
 _mobile = functools.partial(Published, "mobilebert", special="strings")
+_albert = functools.partial(
+  Published,
+  "albert",
+  {
+    "architectures": ["AlbertForQuestionAnswering"],
+    "model_type": "albert",
+    "down_scale_factor": 1,
+    "gap_size": 0,
+    "layers_to_keep": [],
+    "net_structure_type": 0,
+    "num_memory_blocks": 0,
+    "output_past": True,
+  },
+  files="spiece.model",
+  special="strings",
+  is_pickled=True,
+)
 _deberta = functools.partial(
   Published,
   "deberta-v2",
@@ -177,11 +194,15 @@ _deberta = functools.partial(
   added={"[MASK]": -1},
   special="strings",
 )
+_MODERNBERT = {
+  "architectures": ["ModernBertForMaskedLM"],
+  "model_type": "modernbert",
+}
+_JHU = {**_MODERNBERT, "position_embedding_type": "sans_pos"}
 _modernbert = functools.partial(
   Published,
   "modernbert",
-  {"architectures": ["ModernBertForMaskedLM"], "model_type": "modernbert"},
-  {**_BERT_SPECIAL, "tokenizer_class": "PreTrainedTokenizerFast"},
+  tokenizer={**_BERT_SPECIAL, "tokenizer_class": "PreTrainedTokenizerFast"},
   files="",
   json="typed",
   special="objects",
@@ -335,12 +356,10 @@ PUBLISHED = {
   "ahotrod/electra_large_discriminator_squad2_512": _electra(
     _ELECTRA, _UNCASED, special="strings", is_pickled=True
   ),
-  "ahotrod/albert_xxlargev1_squad2_512": Published(
-    "albert", {"model_type": "albert"}, is_pickled=True, refused="model_type"
+  "ahotrod/albert_xxlargev1_squad2_512": _albert(
+    {"do_lower_case": True, "model_max_length": 512}
   ),
-  "twmkn9/albert-base-v2-squad2": Published(
-    "albert", {"model_type": "albert"}, is_pickled=True, refused="model_type"
-  ),
+  "twmkn9/albert-base-v2-squad2": _albert(),
   "savasy/bert-base-turkish-squad": _bert(
     _BERT,
     {"do_lower_case": False, "max_len": 512},
@@ -399,10 +418,10 @@ PUBLISHED = {
   "microsoft/deberta-v3-small": _microsoft(),
   "microsoft/deberta-v3-large": _microsoft(),
   "microsoft/mdeberta-v3-base": _microsoft(),
-  "answerdotai/ModernBERT-base": _modernbert(),
-  "jhu-clsp/ettin-encoder-*": _modernbert(),
+  "answerdotai/ModernBERT-base": _modernbert(_MODERNBERT),
+  "jhu-clsp/ettin-encoder-*": _modernbert(_JHU),
   # It has the tokens of Gemma.
-  "jhu-clsp/mmBERT-*": _modernbert(refused="normalizer.type"),
+  "jhu-clsp/mmBERT-*": _modernbert(_JHU, refused="normalizer.type"),
   "microsoft/MiniLM-L12-H384-uncased": _bert(
     {"model_type": "bert"},
     {},
@@ -648,7 +667,9 @@ PUBLISHED = {
       "tokenize_chinese_chars": True,
       "added_tokens_decoder": {
         str(i): {"content": token, "special": True}
-        for i, token in enumerate(_BERT_SPECIAL.values())
+        for i, token in enumerate(
+          ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+        )
       },
     },
     json="typed",
@@ -736,6 +757,18 @@ _FAMILY_CONFIG["modernbert"] = {
   "pad_token_id": 2,
   "position_embedding_type": "absolute",
 }
+_FAMILY_CONFIG["albert"] = {
+  **dict.fromkeys(("attention_probs_dropout_prob", "hidden_dropout_prob"), 0),
+  **dict.fromkeys(("inner_group_num", "num_hidden_groups"), 1),
+  "classifier_dropout_prob": 0.1,
+  "hidden_act": "gelu_new",
+  "initializer_range": 0.02,
+  "layer_norm_eps": 1e-12,
+  "type_vocab_size": 2,
+  "pad_token_id": 0,
+  "bos_token_id": 2,
+  "eos_token_id": 3,
+}
 _FAMILY_CONFIG["electra"] = _FAMILY_CONFIG["bert"]
 _FAMILY_CONFIG["xlm-roberta"] = _FAMILY_CONFIG["roberta"]
 _FAMILY_CONFIG["camembert"] = _FAMILY_CONFIG["roberta"]
@@ -755,6 +788,7 @@ _FAMILY_SIZES = {
     "max_position_embeddings": 512,
   },
   "electra": {**_SIZES, "embedding_size": 16},
+  "albert": {**_SIZES, "embedding_size": 8},
   "mobilebert": {
     **_SIZES,
     "embedding_size": 8,
@@ -912,12 +946,16 @@ def _named(tensors, names, rows):
 
 def _write_tokens(folder, write, row):
   """Writes the files of tokens; returns a reference, and their number."""
-  if row.family in ("xlm-roberta", "camembert", "deberta-v2"):
-    names = _DEBERTA_SPECIAL if row.family == "deberta-v2" else _XLMR_SPECIAL
+  if row.family in ("xlm-roberta", "camembert", "deberta-v2", "albert"):
+    names = _XLMR_SPECIAL
+    if row.family in ("deberta-v2", "albert"):
+      names = _DEBERTA_SPECIAL
+    if row.family == "albert":
+      names = {**names, "pad_token": "<pad>", "unk_token": "<unk>"}
     tokens, ids_of_text, proto = trained_pieces(row.family)
     if row.files:
       (folder / row.files).write_bytes(proto)
-    values = _pieces_json(row.family, tokens, proto)
+    values = _pieces_json(row.family, tokens, proto) if row.json else None
   elif row.family == "modernbert":
     names, values = _BERT_SPECIAL, _modernbert_json()
     tokens = [*values["model"]["vocab"], *_MODERNBERT_ADDED]
@@ -1090,6 +1128,10 @@ def trained_pieces(family):
     names = {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"}
     special |= {f"{name}_piece": piece for name, piece in names.items()}
     special["byte_fallback"] = True
+  elif family == "albert":
+    special = {"pad_id": 0, "unk_id": 1, "bos_id": -1, "eos_id": -1}
+    special |= {"control_symbols": ["[CLS]", "[SEP]", "[MASK]"]}
+    special |= {"user_defined_symbols": [*'()"-.–£€']}
   content = io.BytesIO()
   sentencepiece.SentencePieceTrainer.train(
     sentence_iterator=iter(TEXTS[:196]),
@@ -1101,6 +1143,8 @@ def trained_pieces(family):
   )
   model = sentencepiece.SentencePieceProcessor(model_proto=content.getvalue())
   pieces = [model.id_to_piece(i) for i in range(model.get_piece_size())]
+  if family == "albert":
+    return pieces, lambda text: _albert_ids(model, text), content.getvalue()
   first, offset = {
     "xlm-roberta": (["<s>", "<pad>", "</s>", "<unk>", *pieces[3:]], 1),
     "camembert": (
@@ -1119,6 +1163,28 @@ def trained_pieces(family):
     return [3 if i == model.unk_id() else i + offset for i in ids]
 
   return [*first, mask], ids_of_text, content.getvalue()
+
+
+def _albert_ids(model, text):
+  """The ids of a text by a SentencePiece model, as ALBERT's tokenizer has them.
+
+  Source: google-research/albert, tokenization.py; quotes and marks as in the
+  fast tokenizer of transformers.
+  """
+  text = " ".join(text.split()).replace("``", '"').replace("''", '"')
+  text = unicodedata.normalize("NFKD", text)
+  text = "".join(c for c in text if unicodedata.category(c)[0] != "M")
+  tokens = []
+  for piece in model.encode(text.lower(), out_type=str):
+    if not re.search(r"\d,$", piece):
+      tokens.append(piece)
+      continue
+    number = piece[:-1]
+    parts = model.encode(number.replace("\u2581", ""), out_type=str)
+    if number[0] != "\u2581":
+      parts[0] = parts[0].removeprefix("\u2581")
+    tokens += [*filter(None, parts), ","]
+  return [model.piece_to_id(token) for token in tokens]
 
 
 def _pieces_json(family, tokens, proto):

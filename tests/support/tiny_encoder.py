@@ -24,6 +24,13 @@ MOBILEBERT = {
   "normalization_type": "no_norm",
   "outer_norm_epsilon": 1e-5,
 }
+# Four calls of two groups' layers, three in each call.
+ALBERT = {
+  "num_layers": 4,
+  "num_groups": 2,
+  "num_inner_repetitions": 3,
+  "embedding_dim": 6,
+}
 # A global and a local layer, and a window that is shorter than texts.
 MODERNBERT = {"num_layers": 2, "sliding_window_size": 8}
 

@@ -59,6 +59,8 @@ def tiny_pieces(family):
   names = ("<unk>", "<s>", "</s>")
   if family == "deberta-v2":
     names = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
+  elif family == "albert":
+    names = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
   for name in names:
     model.pieces.add(piece=name, type=CONTROL)
   unknown = names.index(PIECE_FAMILIES[family].unknown)
@@ -73,16 +75,21 @@ def tiny_pieces(family):
 def trained_pieces(family, texts=()):
   """`SentencePieces` that the package sentencepiece trains."""
   sentencepiece = pytest.importorskip("sentencepiece")
-  content = io.BytesIO()
+  content, size = io.BytesIO(), 3000 if texts else 40
   special = {"unk_id": 0, "bos_id": 1, "eos_id": 2}
   if family == "deberta-v2":
     special = {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}
     names = {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"}
     special |= {f"{name}_piece": piece for name, piece in names.items()}
+  elif family == "albert":
+    special = {"pad_id": 0, "unk_id": 1, "bos_id": -1, "eos_id": -1}
+    special |= {"control_symbols": ["[CLS]", "[SEP]", "[MASK]"]}
+    special |= {"user_defined_symbols": [*'()"-.–£€']}
+    size += 8
   sentencepiece.SentencePieceTrainer.train(
     sentence_iterator=iter([CONTEXT, QUESTION, "It's in Café 日本.", *texts]),
     model_writer=content,
-    vocab_size=3000 if texts else 40,
+    vocab_size=size,
     hard_vocab_limit=not texts,
     minloglevel=2,
     **special,
@@ -170,6 +177,9 @@ def extractor_of(architecture, **options):
     }
     if architecture == "deberta-v2":
       options = {"position_buckets": 64, **options}
+    elif architecture == "albert":
+      # A layer that is called twice.
+      options = {"num_layers": 2, "embedding_dim": 16, **options}
   elif architecture == "electra":
     options["embedding_dim"] = 8
   elif architecture == "mobilebert":

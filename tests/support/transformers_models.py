@@ -57,6 +57,14 @@ _CONFIGS = {
   ),
   "electra": transformers.ElectraConfig(**_SIZES, embedding_size=8),
   "electra_base": transformers.ElectraConfig(**_SIZES, embedding_size=16),
+  "albert": transformers.AlbertConfig(**_SIZES, embedding_size=8),
+  "albert_groups": transformers.AlbertConfig(
+    **_SIZES,
+    num_hidden_groups=2,
+    inner_group_num=2,
+    embedding_size=16,
+    hidden_act="gelu",
+  ),
   "roberta": transformers.RobertaConfig(**_ROBERTA),
   "xlm-roberta": transformers.XLMRobertaConfig(**_ROBERTA),
   "camembert": transformers.CamembertConfig(**_ROBERTA),
@@ -162,6 +170,7 @@ def _write_published(directory, inputs_path):
   )
   # Of heads, and of poolers, not all are there.
   encoder = ("embeddings", ".layer.", ".layers.", "final_norm", "qa_outputs")
+  encoder += ("albert_layers", "mapping_in")
   missing = report["missing_keys"]
   assert not [n for n in missing if any(x in n for x in encoder)], missing
   if name.endswith("ForQuestionAnswering"):

@@ -25,6 +25,7 @@ _KEYS = {
   "sliding_window_size": "local_attention",
   "global_attn_every_n_layers": "global_attn_every_n_layers",
   "layer_norm_epsilon": "norm_eps",
+  "activation": "hidden_activation",
 }
 _BASES = {
   "full_attention": ("global_rope_max_wavelength", 160000.0),

@@ -79,6 +79,14 @@ def test_layer_decay_lowers_the_rate_and_weight_decay_layer_by_layer():
   others = [path.replace("transformer_layer", name) for path in paths]
   others[1] = "rel_embedding/rel_embedding"
   assert layer_rates(others, 0.5) == [0.125, 0.125, 0.25, 0.5, 1.0]
+  # Layers of an ALBERT with the same weights are one layer.
+  others = [
+    *("token_embedding/embeddings", "embedding_projection/kernel"),
+    *("group_0_inner_layer_1/kernel", "group_1_inner_layer_0/kernel"),
+    *("group_1_inner_layer_1/kernel", "span_head/kernel"),
+  ]
+  rates = [0.5**5, 0.5**5, 0.125, 0.25, 0.5, 1.0]
+  assert layer_rates(others, 0.5) == rates
   optimizer = BertAdamW(0.5, layer_decay=0.5)
   variables = [make_variable(path, [1.0]) for path in paths]
   optimizer.apply([tf.zeros([1])] * 5, variables)

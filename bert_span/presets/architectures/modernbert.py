@@ -76,6 +76,7 @@ FILES = ArchitectureFiles(
     "intermediate_dim": "intermediate_size",
     "dropout": "mlp_dropout",
     "attention_dropout": "attention_dropout",
+    "embedding_dropout": "embedding_dropout",
     "max_sequence_length": "max_position_embeddings",
     "activation": "hidden_activation",
     "layer_norm_epsilon": "norm_eps",
@@ -93,6 +94,8 @@ FILES = ArchitectureFiles(
   },
   defaults={"vocab_size": 50368},
   values={
+    # Positions are rotary, whatever it says; Ettin and mmBERT have the second.
+    "position_embedding_type": ("absolute", "sans_pos", None),
     "attention_bias": (False, None),
     "mlp_bias": (False, None),
     "norm_bias": (False, None),

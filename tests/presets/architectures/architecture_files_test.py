@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from tiny_encoder import MOBILEBERT, tiny_config, tiny_encoder
+from tiny_encoder import ALBERT, MOBILEBERT, tiny_config, tiny_encoder
 
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.presets.architectures.architecture_files import (
@@ -15,6 +15,7 @@ _MOBILEBERT = {"architecture": "mobilebert", **MOBILEBERT}
 _CASES = [
   *({"architecture": name} for name in ARCHITECTURES),
   {"architecture": "electra", "embedding_dim": 4},
+  {"architecture": "albert", **ALBERT},
   _MOBILEBERT,
   _MOBILEBERT | {"key_query_shared_bottleneck": False, "trigram_input": False},
   _MOBILEBERT | {"use_bottleneck_attention": True, "embedding_dim": None},
@@ -23,7 +24,7 @@ _CASES = [
 
 @pytest.mark.parametrize("changes", _CASES)
 def test_each_weight_has_one_name(changes):
-  settings = {**changes, "num_layers": 2}
+  settings = {"num_layers": 2, **changes}
   config, backbone = tiny_config(**settings), tiny_encoder(**settings)
   files = files_of(config.architecture)
   maps = [files.weights, files.original_weights]

@@ -50,7 +50,7 @@ def test_the_keys_of_both_versions_say_the_same(values):
     ),
     ({"local_attention": 7}, "sliding window"),
     ({"hidden_size": 18}, "heads' size"),
-    ({"hidden_activation": "gelu_new"}, "hidden_activation"),
+    ({"hidden_activation": "silu"}, "hidden_activation"),
   ],
 )
 def test_what_is_not_computed_is_refused_by_name(values, key):
