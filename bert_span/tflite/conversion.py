@@ -6,6 +6,7 @@ some kilobytes that reads uninitialized variables and returns NaN. Here the
 module tracks the raw variables, and only a function refers to the model.
 """
 
+import gc
 import tempfile
 
 import numpy as np
@@ -54,6 +55,24 @@ def convert_model(extractor, options):
   Returns the bytes of the file, without metadata.
   """
   is_dynamic = options.quantization == "dynamic"
+  with tempfile.TemporaryDirectory() as folder:
+    _save_graph(extractor, options, folder)
+    # Frees the rescaled copy of the weights: 1.4 of 8.5 GB of a BERT-large.
+    gc.collect()
+    converter = tf.lite.TFLiteConverter.from_saved_model(folder)
+    # `check_builtin_ops` refuses a file with custom ops, and names them.
+    converter.allow_custom_ops = True
+    if options.quantization != "none":
+      converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    if options.quantization == "float16":
+      converter.target_spec.supported_types = [tf.float16]
+    setattr(converter, _ONE_SCALE_A_MATRIX, is_dynamic)
+    return tflite_file.with_signature_names(converter.convert())
+
+
+def _save_graph(extractor, options, folder):
+  """Writes the graph to convert as a SavedModel."""
+  is_dynamic = options.quantization == "dynamic"
   make_encoder = QuantizableEncoder if is_dynamic else PlainEncoder
   model = InferenceModel(extractor, make_encoder(extractor.backbone))
   length = extractor.window_options.max_seq_length
@@ -70,17 +89,7 @@ def convert_model(extractor, options):
 
   module = tf.Module()
   module.raw_variables = model.variables
-  with tempfile.TemporaryDirectory() as folder:
-    tf.saved_model.save(module, folder, logits.get_concrete_function())
-    converter = tf.lite.TFLiteConverter.from_saved_model(folder)
-    # `check_builtin_ops` refuses a file with custom ops, and names them.
-    converter.allow_custom_ops = True
-    if options.quantization != "none":
-      converter.optimizations = [tf.lite.Optimize.DEFAULT]
-    if options.quantization == "float16":
-      converter.target_spec.supported_types = [tf.float16]
-    setattr(converter, _ONE_SCALE_A_MATRIX, is_dynamic)
-    return tflite_file.with_signature_names(converter.convert())
+  tf.saved_model.save(module, folder, logits.get_concrete_function())
 
 
 class PlainEncoder(InferenceEncoder):
