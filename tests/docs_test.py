@@ -306,14 +306,14 @@ def test_the_blocks_of_a_page_run_in_their_order(
 ):
   monkeypatch.chdir(reader_folder)
   run = "".join(block for reason, _, block in _steps(page) if not reason)
-  names = {*re.findall(r"hf://([\w-]+/[\w-]+)", run)}
-  if names or page == "docs/coming_from_transformers.md":
+  models = {*re.findall(r"hf://([\w-]+/[\w-]+)", run)}
+  if models or page == "docs/coming_from_transformers.md":
     from bert_span import SpanExtractor
     from bert_span.presets.huggingface import save_huggingface
 
     extractor = SpanExtractor.from_preset(tiny_model)
     save_huggingface(extractor, reader_folder / "DIR")
-    for name in names:
+    for name in models:
       model_hub.push(name, reader_folder / "DIR")
   if page == "docs/calibration.md":  # Some answers must be right.
     shutil.rmtree(tmp_path / "tmp" / "mine" / "model")
@@ -348,8 +348,8 @@ def test_the_blocks_of_a_page_run_in_their_order(
         run = subprocess.Popen(["bash", "-c", statement])
         run.wait()
       assert run.returncode == 0, (statement, getattr(run, "stderr", ""))
-  asked = {name for name in names for x in model_hub.requests if name in x}
-  assert asked == names
+  asked = {name for name in models for x in model_hub.requests if name in x}
+  assert asked == models
 
 
 # Programs run in the notebook's process, and exports are compared on a few

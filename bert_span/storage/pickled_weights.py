@@ -29,6 +29,8 @@ from typing import NamedTuple
 import ml_dtypes
 import numpy as np
 
+from bert_span.options.messages import printable
+
 FILES = "pytorch_model.bin", "pytorch_model.bin.index.json"
 EXTENSION = ".bin"
 _ZIP_MARK = b"PK\x03\x04"
@@ -148,9 +150,10 @@ def open_pickled(path):
     reason = str(error)
     if type(error) is not ValueError:
       reason = f"it is damaged ({type(error).__name__}: {error})"
+    reason = printable(reason)  # It may have names of the file.
     raise ValueError(
-      f"Cannot read {path} as weights of PyTorch: {reason}. Nothing in it was "
-      "run. Download it again, or take the model.safetensors of the same "
+      f"Cannot read {path} as weights of PyTorch: {reason:.999}. Nothing in it "
+      "was run. Download it again, or take the model.safetensors of the same "
       "model, which may be in an open pull request: revision refs/pr/N."
     ) from error
 

@@ -8,6 +8,7 @@ import numpy as np
 import safetensors
 from safetensors import numpy as safetensors_numpy
 
+from bert_span.options.messages import printable
 from bert_span.storage import pickled_weights
 from bert_span.storage.atomic_file import open_atomically
 
@@ -52,8 +53,9 @@ def read_tensors(path, names=None):
     if not others:
       tensors = {name: np.asarray(file.get_tensor(name)) for name in names}
       return {n: tensor.astype(np.float32) for n, tensor in tensors.items()}
+  name = others[0]
   raise ValueError(
-    f"{path}: {others[0]} has the type {dtypes[others[0]]}, which is none of "
+    f"{path}: {printable(name)} has the type {dtypes[name]}, which is none of "
     f"{', '.join(_FLOATS)}. Use a copy of the model that is not quantized, in "
     "float32, float16 or bfloat16."
   )

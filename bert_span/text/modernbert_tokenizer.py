@@ -20,9 +20,15 @@ from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
 from bert_span.text.tokenizer import Tokens
 from bert_span.text.vocabulary import ModernBertPairs
 
-# Marks, and Hangul's vowels and final consonants. NFC joins no other character
-# to the one before it.
-_COMBINING = r"[\p{M}\x{1161}-\x{1175}\x{11A8}-\x{11C2}]"
+# Marks, Hangul's vowels and final consonants, and those of Unicode 16, which
+# RE2 does not know. NFC joins no other character to the one before it, nor does
+# it move another.
+COMBINING = (
+  r"[\p{M}\x{1161}-\x{1175}\x{11A8}-\x{11C2}\x{897}\x{10D69}-\x{10D6D}"
+  r"\x{113B8}\x{113BB}\x{113C2}\x{113C5}\x{113C7}-\x{113C9}"
+  r"\x{113CE}-\x{113D0}\x{1611E}-\x{16129}\x{1612F}\x{16D67}\x{16D68}"
+  r"\x{1E5EE}\x{1E5EF}]"
+)
 
 
 @keras.saving.register_keras_serializable(package="bert_span")
@@ -90,7 +96,7 @@ def _sources(texts):
   values, rows = code_points.values, code_points.value_rowids()
   distinct, index = tf.unique(values)
   distinct = tf.strings.unicode_encode(distinct[:, tf.newaxis], "UTF-8")
-  combines = tf.gather(tf.strings.regex_full_match(distinct, _COMBINING), index)
+  combines = tf.gather(tf.strings.regex_full_match(distinct, COMBINING), index)
   is_same_row = tf.equal(rows[1:], rows[:-1])
   is_same_row = tf.concat([[False], is_same_row], 0)[: tf.size(rows)]
   begins = tf.where(~(combines & is_same_row))[:, 0]  # [clusters], characters

@@ -12,6 +12,7 @@ import dataclasses
 import hashlib
 import itertools
 import re
+import types
 from typing import NamedTuple
 from unittest import mock
 
@@ -227,8 +228,9 @@ def _add_albert_rules(model):
 def piece_ops(proto):
   """Returns tensorflow-text's tokenizer of the bytes of a model.
 
-  The model gets a shared name. A model without one is dropped with TensorFlow's
-  caches, for instance by keras.utils.set_random_seed.
+  The model gets a shared name, in a SavedModel, too. A model without one is
+  dropped with TensorFlow's caches, for instance by keras.utils.set_random_seed,
+  and two of them in a SavedModel would be one.
   """
   import tensorflow_text as tf_text  # Late, as in `sentence_pieces`.
   from tensorflow_text.python.ops import sentencepiece_tokenizer
@@ -241,7 +243,11 @@ def piece_ops(proto):
 
   resource = sentencepiece_tokenizer._SentencepieceModelResource
   with mock.patch.object(resource, "_create_resource", create):
-    return tf_text.SentencepieceTokenizer(proto)
+    ops = tf_text.SentencepieceTokenizer(proto)
+  ops._model_resource._create_resource = types.MethodType(
+    create, ops._model_resource
+  )
+  return ops
 
 
 def steps_of(model):

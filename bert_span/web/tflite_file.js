@@ -4,6 +4,8 @@ const END_OF_ARCHIVE = 0x06054b50;
 const DIRECTORY_ENTRY = 0x02014b50;
 const END_LENGTH = 22;
 const VOCABULARY = "vocab.txt";
+// SentencePieces, and the byte pairs of ModernBERT.
+const OTHER_VOCABULARIES = ["vocabulary.spm", "tokenizer.json"];
 const CONFIG = "span_config.json";
 const DAMAGED = "The file is damaged: copy or export it again.";
 const MAX_WINDOW = 1e6;  // Memory is taken for so many WordPieces.
@@ -36,6 +38,7 @@ const FIELDS = {
     (value) => value === null || isWithin(value, 0.001, 1000)],
   "decoder.log_odds_shift": [
     "from -500 to 500", (value) => isWithin(value, -500, 500)],
+  "tflite.quantization": ["a string", (value) => typeof value === "string"],
   "tflite.max_length": integer(1, MAX_WINDOW),
   "tflite.model_bytes": integer(1),
   "tflite.model_sha256": ["a string", (value) => typeof value === "string"],
@@ -60,9 +63,11 @@ const FIELDS = {
  */
 export async function readTfliteFile(buffer) {
   const files = readArchive(new Uint8Array(buffer));
-  if (files.has("vocabulary.spm")) {
-    throw new Error("The file has SentencePieces, which the browser cannot " +
-      "read: answer with TFLiteSpanExtractor in Python.");
+  for (const name of OTHER_VOCABULARIES) {
+    if (files.has(name)) {
+      throw new Error(`The file has ${name}, which the browser cannot read: ` +
+        "answer with TFLiteSpanExtractor in Python.");
+    }
   }
   for (const name of [VOCABULARY, CONFIG]) {
     if (!files.has(name)) {
@@ -103,6 +108,13 @@ function parseConfig(text) {
     if (!test(value)) {
       throw new Error(`${CONFIG}: ${path} must be ${rule}. ` +
         `Received: ${JSON.stringify(value)}. Export the file again.`);
+    }
+  }
+  // Merges of byte pairs, and what was not known yet, give other tokens.
+  for (const name of Object.keys(config.tflite)) {
+    if (!(`tflite.${name}` in FIELDS)) {
+      throw new Error(`${CONFIG} has tflite.${name}, which the browser does ` +
+        "not know: answer with TFLiteSpanExtractor in Python.");
     }
   }
   const {max_seq_length: length, max_query_length: question} = config.window;

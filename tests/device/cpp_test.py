@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import hashlib
 import io
 import json
 import operator
@@ -13,6 +14,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import unicodedata
 
 import pytest
 import tensorflow as tf
@@ -31,10 +33,12 @@ from exported_tflite import (
 from tiny_extractor import CONTEXT, QUESTION, extractor_of, tiny_extractor
 
 from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
+from bert_span.text.modernbert_tokenizer import ModernBertTokenizer
 from bert_span.text.sentencepiece_model import sentence_pieces
 from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
-from bert_span.text.vocabulary import BytePairs
+from bert_span.text.vocabulary import BytePairs, ModernBertPairs
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.export import tflite_content
 from bert_span.tflite.options import TFLiteOptions
@@ -371,23 +375,101 @@ def pairs_file(byte_pairs, tmp_path_factory):
   return path
 
 
-def test_byte_pairs_of_all_texts(rows, byte_pairs, pairs_file, texts):
+def _assert_tokens(rows, path, tokenizer, texts):
+  """Compares the tokens of a file's library with those of a tokenizer."""
+  texts = [encoded(text) for text in texts]
+  for begin in range(0, len(texts), 5000):
+    batch = texts[begin : begin + 5000]
+    parts = (part.to_list() for part in tokenizer(tf.constant(batch)))
+    wanted = map(list, zip(*parts, strict=True))
+    pairs = zip(batch, rows(path, "tokens", batch), wanted, strict=True)
+    assert not [text for text, row, other in pairs if row != other]
+
+
+@pytest.mark.parametrize("name", ["uncased", "newer", "broken"])
+def test_byte_pairs_of_all_texts(name, rows, byte_pairs, pairs_file, texts):
   tokenizer = BytePairTokenizer(*byte_pairs)
-  for name, more in (("uncased", _SPACES), ("newer", []), ("broken", [])):
-    every = [encoded(text) for text in (*more, *texts[name])]
-    for begin in range(0, len(every), 5000):
-      batch = every[begin : begin + 5000]
-      parts = (part.to_list() for part in tokenizer(tf.constant(batch)))
-      wanted = map(list, zip(*parts, strict=True))
-      given = rows(pairs_file, "tokens", batch)
-      pairs = zip(batch, given, wanted, strict=True)
-      assert not [text for text, row, other in pairs if row != other]
+  _assert_tokens(rows, pairs_file, tokenizer, [*_SPACES, *texts[name]])
 
 
-def test_answers_of_byte_pairs(rows, pairs_file, device_files):
-  examples = device_files["cased"].examples
-  answers = rows(pairs_file, "answers", _texts(examples))
-  expected = TFLiteSpanExtractor(pairs_file).predictions(examples)
+# As the published tokenizer.json, and some that begin like others.
+_ADDED = [
+  *("|||IP_ADDRESS|||", "|||EMAIL_ADDRESS|||", "|||PHONE_NUMBER|||"),
+  *(" " * n for n in range(2, 25)),
+  *(f"[unused{n}]" for n in range(83)),
+  *("\n\n", "[un", "жж", "한"),
+]
+
+
+@pytest.fixture(scope="module")
+def modernbert_pairs(byte_pairs):
+  """These byte pairs with the added tokens of ModernBERT."""
+  special = ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"]
+  of_words = byte_pairs.tokens[5:]
+  added = [token for token in _ADDED if token not in of_words]
+  return ModernBertPairs(
+    [*special, *of_words, *added], byte_pairs.merges, added
+  )
+
+
+@pytest.fixture(scope="module")
+def modernbert_file(modernbert_pairs, tmp_path_factory):
+  """A file with these."""
+  path = tmp_path_factory.mktemp("modernbert") / "modernbert.tflite"
+  extractor = extractor_of(
+    "modernbert", version_2=True, vocabulary=modernbert_pairs
+  )
+  path.write_bytes(tflite_content(extractor, TFLiteOptions()))
+  return path
+
+
+def _combining_texts():
+  """Random strings of letters and marks that NFC joins or reorders."""
+  rng = random.Random(7)
+  # Some are of Unicode 16, which Python may not know.
+  marks = ["\u0897", "\U000113c2", "\U000113c9", "\U00016d67"]
+  letters = ["a", "e", " ", "각", "가", "\u1100", "\u1161", "\u11a8"]
+  letters += ["\U000113c2", "\U00016d63", "\U00016d67"]
+  for code in range(0x20000):
+    character = chr(code)
+    if unicodedata.category(character)[0] == "M":
+      marks.append(character)
+    elif unicodedata.decomposition(character)[:1] not in ("", "<"):
+      letters += unicodedata.normalize("NFD", character)[0], character
+  return [
+    "".join(
+      rng.choices((*rng.choices(marks, k=9), *rng.choices(letters, k=5)), k=12)
+    )
+    for _ in range(20_000)
+  ]
+
+
+def test_byte_pairs_of_modernbert_of_all_texts(
+  rows, modernbert_pairs, modernbert_file, texts
+):
+  tokenizer = ModernBertTokenizer(*modernbert_pairs)
+  rng, some = random.Random(3), texts["uncased"]
+  mixed = [
+    "".join(
+      rng.choices([*_SPACES[:13], *_ADDED, "e\u0301", "\u0301", "x"], k=9)
+    )
+    for _ in range(5_000)
+  ]
+  forms = [
+    unicodedata.normalize(form, encoded(text).decode())
+    for text in (*some[::8], *some[-2_100:])
+    for form in ("NFD", "NFC")
+  ]
+  every = [*_SPACES, *_combining_texts(), *mixed, *forms]
+  every += [*some, *texts["newer"], *texts["broken"]]
+  _assert_tokens(rows, modernbert_file, tokenizer, every)
+
+
+@pytest.mark.parametrize("name", ["pairs_file", "modernbert_file"])
+def test_answers_of_byte_pairs(name, rows, device_files, request):
+  path, examples = request.getfixturevalue(name), device_files["cased"].examples
+  answers = rows(path, "answers", _texts(examples))
+  expected = TFLiteSpanExtractor(path).predictions(examples)
   for given, wanted in zip(answers, expected, strict=True):
     assert_answer(given, wanted)
 
@@ -410,6 +492,79 @@ def test_byte_pairs_that_do_not_fit_are_named(answer, pairs_file, tmp_path):
     assert run.returncode == 1
     assert run.stderr.startswith("bert_span: ")
     assert named in run.stderr
+
+
+def _set(values, path, value):
+  """Sets a value of nested objects by the names on the way to it."""
+  *parents, name = path
+  for parent in parents:
+    values = values[parent]
+  values[name] = value
+
+
+@pytest.mark.parametrize(
+  ("path", "value", "named"),
+  [
+    (["normalizer"], None, "normalizer.type"),
+    (["normalizer", "type"], "NFKC", "NFKC"),
+    (["pre_tokenizer", "type"], "Split", "Split"),
+    (["pre_tokenizer", "add_prefix_space"], True, "add_prefix_space"),
+    (["model", "type"], "Unigram", "Unigram"),
+    (["model", "vocab"], ["a"], "model.vocab"),
+    (["model", "vocab", "a"], -1, "model.vocab, a"),
+    (["model", "merges"], ["i n"], "model.merges"),
+    (["model", "merges"], [["i", "n", "n"]], "model.merges"),
+    (["model", "merges"], [["i n", "n"]], "model.merges"),
+    (["model", "merges"], [["q", "\u0141"]], "q\u0141"),
+    (["model", "merges"], [["\u3042", "n"]], "\u3042 n"),
+    (["added_tokens"], {}, "added_tokens"),
+    (["added_tokens", -1, "content"], "", "content"),
+    (["added_tokens", -1, "content"], 5, "content"),
+    (["added_tokens", -1, "id"], "5", "id"),
+    (["added_tokens", -1, "normalized"], False, "normalized"),
+    (["added_tokens", -1, "single_word"], True, "single_word"),
+    (["added_tokens", -1, "lstrip"], True, "lstrip"),
+    (["added_tokens", -1, "rstrip"], True, "rstrip"),
+    (["added_tokens"], [], "[CLS]"),
+  ],
+)
+def test_a_tokenizer_json_that_gives_other_tokens_is_refused_by_name(
+  path, value, named, answer, modernbert_file, tmp_path
+):
+  files = tflite_file.read_files(modernbert_file)
+  values = json.loads(files[tflite_file.JSON_FILE])
+  _set(values, path, value)
+  run = _answer_with_tokenizer(values, answer, modernbert_file, tmp_path)
+  assert run.returncode == 1
+  message = run.stderr.splitlines()[-1]
+  assert message.startswith("bert_span: tokenizer.json")
+  assert named in message
+
+
+def _answer_with_tokenizer(values, answer, path, folder):
+  """Asks a copy of a file with another tokenizer.json."""
+  content = json.dumps(values).encode()
+  config = tflite_file.read_span_config(path)
+  config["tflite"]["vocabulary_sha256"] = hashlib.sha256(content).hexdigest()
+  size = config["tflite"]["model_bytes"]
+  files = {
+    tflite_file.JSON_FILE: content,
+    CONFIG_FILE: json.dumps(config).encode(),
+  }
+  copy = folder / "copy.tflite"
+  copy.write_bytes(tflite_file.with_files(path.read_bytes()[:size], files))
+  return answer(copy, QUESTION)
+
+
+def test_what_the_library_does_not_know_about_a_file_is_named(answer, tmp_path):
+  path, _ = exported_tflite()
+  about_file = tflite_file.read_span_config(path)["tflite"]
+  copy = tmp_path / "copy.tflite"
+  copy.write_bytes(with_files_of(path, tflite=about_file | {"added": ["[Q]"]}))
+  run = answer(copy, QUESTION)
+  assert run.returncode == 1
+  assert run.stderr.startswith("bert_span: ")
+  assert "tflite.added" in run.stderr
 
 
 @pytest.fixture(scope="module")
@@ -454,13 +609,7 @@ def test_sentence_pieces_of_all_texts(piece_rows, pieces, texts, tmp_path):
   path.write_bytes(tflite_content(extractor, TFLiteOptions()))
   tokenizer = SentencePieceTokenizer(*pieces)
   for name in ("uncased", "broken"):
-    for begin in range(0, len(texts[name]), 5000):
-      batch = [encoded(text) for text in texts[name][begin : begin + 5000]]
-      parts = (part.to_list() for part in tokenizer(tf.constant(batch)))
-      wanted = map(list, zip(*parts, strict=True))
-      given = piece_rows(path, "tokens", batch)
-      pairs = zip(batch, given, wanted, strict=True)
-      assert not [text for text, row, other in pairs if row != other]
+    _assert_tokens(piece_rows, path, tokenizer, texts[name])
 
 
 @pytest.mark.parametrize("decoder", [{}, {"temperature": 1.7}])
@@ -483,8 +632,15 @@ def test_port_vectors_of_sentence_pieces(family, piece_rows, tmp_path):
   _compare_vectors(extractor_of(family), piece_rows, tmp_path)
 
 
-def test_port_vectors_of_byte_pairs(rows, byte_pairs, tmp_path):
-  extractor = extractor_of("roberta", version_2=True, vocabulary=byte_pairs)
+@pytest.mark.parametrize(
+  ("architecture", "pairs"),
+  [("roberta", "byte_pairs"), ("modernbert", "modernbert_pairs")],
+)
+def test_port_vectors_of_byte_pairs(
+  architecture, pairs, rows, request, tmp_path
+):
+  vocabulary = request.getfixturevalue(pairs)
+  extractor = extractor_of(architecture, version_2=True, vocabulary=vocabulary)
   _compare_vectors(extractor, rows, tmp_path)
 
 

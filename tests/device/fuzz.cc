@@ -1,8 +1,9 @@
 // A libFuzzer target: .tflite files, vocabularies and texts, without LiteRT.
 //
 // An input whose first byte is F is a file. Otherwise it begins with a
-// vocabulary, lines up to an empty one, or after a B with merges of byte pairs;
-// question, passage and options follow. What the library throws is an `Error`;
+// vocabulary, lines up to an empty one, or after a B or M with merges of byte
+// pairs, of RoBERTa or of ModernBERT; there a line that begins with + is an added
+// token. Question, passage and options follow. What the library throws is an `Error`;
 // an answer is a part of the passage.
 
 #include <algorithm>
@@ -90,50 +91,100 @@ void Ask(const File& file, std::string_view question,
   }
 }
 
-// GPT-2's alphabet of bytes and the results of merges, a token a line; the
-// merges are lines, too, and become a list in JSON.
-std::string BytePairs(std::string_view lines, std::string& merges) {
-  std::string vocabulary = "<s>\n</s>\n";
+// The vocabulary of byte pairs.
+struct BytePairs {
+  std::vector<std::string> tokens;
+  std::vector<std::string> merges;
+  std::vector<std::string> added_tokens;
+};
+
+// GPT-2's alphabet of bytes, and what some lines say.
+BytePairs ReadPairs(std::string_view lines) {
+  BytePairs pairs;
+  pairs.tokens = {"<s>", "</s>", "[CLS]", "[SEP]"};
   char32_t other = 0x100;
   for (char32_t byte = 0; byte < 256; ++byte) {
     const bool is_printable =
         (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
     const char32_t code = is_printable ? byte : other++;
-    vocabulary += bert_span::Encode({&code, 1}) + "\n";
+    pairs.tokens.push_back(bert_span::Encode({&code, 1}));
   }
   std::set<std::string> tokens;
   for (size_t end; !lines.empty(); lines.remove_prefix(end)) {
     end = std::min(lines.find('\n') + 1, lines.size());
     if (end == 0) end = lines.size();
-    std::string merge(lines.substr(0, end));
-    if (merge.back() == '\n') merge.pop_back();
-    merges += (merges.empty() ? "\"" : ", \"") + merge + "\"";
-    merge.erase(std::remove(merge.begin(), merge.end(), ' '), merge.end());
-    if (tokens.insert(merge).second) vocabulary += merge + "\n";
+    std::string line(lines.substr(0, end));
+    if (line.back() == '\n') line.pop_back();
+    if (!line.empty() && line[0] == '+') {
+      pairs.added_tokens.push_back(line.substr(1));
+      continue;
+    }
+    pairs.merges.push_back(line);
+    line.erase(std::remove(line.begin(), line.end(), ' '), line.end());
+    if (tokens.insert(line).second) pairs.tokens.push_back(line);
   }
-  return vocabulary;
+  return pairs;
+}
+
+// A tokenizer.json of ModernBERT.
+std::string TokenizerJson(const BytePairs& pairs) {
+  std::string vocab, merges, added;
+  const auto add = [](std::string& list, const std::string& item) {
+    list += (list.empty() ? "" : ", ") + item;
+  };
+  const auto quoted = [](const std::string& text) {
+    std::string result = "\"";
+    for (const char c : text) {
+      if (c == '"' || c == '\\') result += '\\';
+      result += c;
+    }
+    return result + '"';
+  };
+  size_t id = 0;
+  for (const std::string& token : pairs.tokens) {
+    add(vocab, quoted(token) + ": " + std::to_string(id++));
+  }
+  for (const std::string& merge : pairs.merges) {
+    const size_t space = std::min(merge.find(' '), merge.size());
+    const std::string second = merge.substr(std::min(space + 1, merge.size()));
+    add(merges, '[' + quoted(merge.substr(0, space)) + ", " + quoted(second) +
+                    ']');
+  }
+  for (const std::string& token : pairs.added_tokens) {
+    add(added, "{\"id\": " + std::to_string(id++) +
+                   ", \"content\": " + quoted(token) +
+                   ", \"single_word\": false, \"lstrip\": false, "
+                   "\"rstrip\": false, \"normalized\": true, "
+                   "\"special\": false}");
+  }
+  return "{\"added_tokens\": [" + added +
+         "], \"normalizer\": {\"type\": \"NFC\"}, \"pre_tokenizer\": {\"type\": "
+         "\"ByteLevel\", \"add_prefix_space\": false}, \"model\": {\"type\": "
+         "\"BPE\", \"vocab\": {" +
+         vocab + "}, \"merges\": [" + merges + "]}}";
 }
 
 // The bytes of a .tflite file without a model.
-std::string FileOf(std::string_view vocabulary, std::string_view config) {
+std::string FileOf(std::string_view name, std::string_view vocabulary,
+                   std::string_view config) {
   std::string content, directory;
   const auto number = [](std::string& to, size_t value, int size) {
     for (; size > 0; --size, value >>= 8) to += static_cast<char>(value & 255);
   };
-  const auto add = [&](std::string_view name, std::string_view part) {
+  const auto add = [&](std::string_view path, std::string_view part) {
     const size_t header = content.size();
     content.append(30 - 4, '\0');
-    number(content, name.size(), 2), number(content, 0, 2);
-    content.append(name).append(part);
+    number(content, path.size(), 2), number(content, 0, 2);
+    content.append(path).append(part);
     number(directory, 0x02014B50, 4);
     directory.append(16, '\0');
     number(directory, part.size(), 4), number(directory, part.size(), 4);
-    number(directory, name.size(), 2);
+    number(directory, path.size(), 2);
     directory.append(12, '\0');
     number(directory, header, 4);
-    directory.append(name);
+    directory.append(path);
   };
-  add("vocab.txt", vocabulary), add("span_config.json", config);
+  add(name, vocabulary), add("span_config.json", config);
   const size_t start = content.size();
   content += directory;
   number(content, 0x06054B50, 4);
@@ -161,10 +212,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       Ask(file, "Who came?", "John Smith came, \U00010400 with \xff Anna.");
       return 0;
     }
-    std::string vocabulary = "[UNK]\n[CLS]\n[SEP]\n", merges;
-    if (!rest.empty() && rest[0] == 'B') {
+    std::string vocabulary_name = "vocab.txt", merges;
+    std::string vocabulary = "[UNK]\n[CLS]\n[SEP]\n";
+    const char kind = rest.empty() ? '\0' : rest[0];
+    if (kind == 'B' || kind == 'M') {
       rest.remove_prefix(1);
-      vocabulary = BytePairs(take("\n\n"), merges);
+      const BytePairs pairs = ReadPairs(take("\n\n"));
+      if (kind == 'M') {
+        vocabulary_name = "tokenizer.json";
+        vocabulary = TokenizerJson(pairs);
+      } else {
+        vocabulary.clear();
+        for (const auto& token : pairs.tokens) vocabulary += token + "\n";
+        for (const auto& merge : pairs.merges) {
+          merges += (merges.empty() ? "\"" : ", \"") + merge + "\"";
+        }
+      }
     } else {
       vocabulary += take("\n\n");
     }
@@ -187,7 +250,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string file_options = "\"max_length\": 24";
     if (!merges.empty()) file_options += ", \"merges\": [" + merges + "]";
     const File file(FileOf(
-        vocabulary,
+        vocabulary_name, vocabulary,
         "{\"format\": 1, \"head\": \"" + head + "\", \"do_lower_case\": " +
             (bits & 32 ? "true" : "false") +
             ", \"window\": {\"max_seq_length\": 24, \"doc_stride\": 7, "

@@ -6,7 +6,7 @@ import sys
 import zipfile
 
 from exported_tflite import exported_tflite
-from tiny_extractor import BYTE_PAIRS
+from tiny_extractor import BYTE_PAIRS, MODERNBERT_PAIRS
 
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.port_vectors import vector_examples
@@ -28,9 +28,11 @@ def main(folder):
     parts = "\n".join(tokens), f"{i:c}{example.question}", example.context
     (folder / str(i)).write_text("\n\n".join(parts))
   for i, example in enumerate(vector_examples()[:20]):
-    merges = "B" + "\n".join(BYTE_PAIRS.merges)
-    parts = merges, f"{i + 60:c}{example.question}", example.context
-    (folder / f"pairs_{i}").write_text("\n\n".join(parts))
+    for kind, pairs in (("B", BYTE_PAIRS), ("M", MODERNBERT_PAIRS)):
+      added = [f"+{token}" for token in getattr(pairs, "added_tokens", ())]
+      lines = "\n".join([*pairs.merges, *added])
+      parts = kind + lines, f"{i + 60:c}{example.question}", example.context
+      (folder / f"{kind}_{i}").write_text("\n\n".join(parts))
 
 
 if __name__ == "__main__":

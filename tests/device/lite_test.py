@@ -155,7 +155,7 @@ def test_answers_are_those_of_the_large_extractor(options, lite):
       _assert_answer(entry, other)
 
 
-@pytest.mark.parametrize("name", ["roberta", "bio"])
+@pytest.mark.parametrize("name", ["roberta", "modernbert", "bio"])
 def test_every_exported_file_answers(name, lite, tmp_path):
   path = tmp_path / "qa.tflite"
   if name == "bio":

@@ -11,9 +11,13 @@ import subprocess
 import pytest
 from browser import find_browser, open_browser
 from device_texts import assert_answer
-from exported_tflite import exported_tflite, with_wrong_values
+from exported_tflite import (
+  exported_tflite,
+  with_files_of,
+  with_wrong_values,
+)
 from running_app import running_app
-from tiny_extractor import tiny_pieces
+from tiny_extractor import BYTE_PAIRS, MODERNBERT_PAIRS, tiny_pieces
 
 from bert_span.serving import local_server
 from bert_span.storage.files import encodable
@@ -141,10 +145,23 @@ def test_a_flipped_bit_in_what_is_packed_is_refused(load_error):
     assert "damaged" in load_error(damaged), text
 
 
-def test_sentence_pieces_are_refused_by_name(load_error):
-  files, _ = tflite_file.vocabulary_files(tiny_pieces("xlm-roberta"))
-  model = pathlib.Path(exported_tflite()[0]).read_bytes()
-  assert "SentencePieces" in load_error(tflite_file.with_files(model, files))
+@pytest.mark.parametrize(
+  ("vocabulary", "named"),
+  [
+    (tiny_pieces("xlm-roberta"), "vocabulary.spm"),
+    (MODERNBERT_PAIRS, "tokenizer.json"),
+    (BYTE_PAIRS, "tflite.merges"),
+  ],
+  ids=["pieces", "modernbert", "roberta"],
+)
+def test_other_vocabularies_are_refused_by_name(vocabulary, named, load_error):
+  files, about = tflite_file.vocabulary_files(vocabulary)
+  path = exported_tflite()[0]
+  about = tflite_file.read_span_config(path)["tflite"] | about
+  content = with_files_of(path, tflite=about)
+  if named != "tflite.merges":
+    content = tflite_file.with_files(content, files)
+  assert named in load_error(content)
 
 
 @pytest.fixture

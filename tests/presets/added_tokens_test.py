@@ -107,8 +107,8 @@ def test_a_saved_model_finds_them(tmp_path):
   context = f"{CONTEXT} {_TEXT} {CONTEXT}"
   row = served(question=tf.constant([QUESTION]), context=tf.constant([context]))
   expected = extractor.answer(QUESTION, context)
-  texts = [x for x in row.values() if x.dtype == tf.string]
-  assert expected.text.encode() in np.ravel([x.numpy() for x in texts]).tolist()
+  texts = [x.numpy().ravel() for x in row.values() if x.dtype == tf.string]
+  assert expected.text.encode() in np.concatenate(texts).tolist()
 
 
 def test_an_id_that_is_not_the_tokens_row_is_refused(tmp_path):
@@ -169,7 +169,16 @@ def test_transformers_finds_the_same(extractor, repository, tmp_path):
     assert ours[0] == ids, text
     added = {tokenizer.token_to_id(token.content) for token in _ADDED}
     found = list(zip(*ours, strict=True))
+    if extractor.backbone.name.startswith("modern"):
+      # transformers has blanks in all its offsets.
+      offsets = [_without_blanks(text, *x) for x in offsets]
     expected = [(i, *x) for i, x in zip(ids, offsets, strict=True)]
     assert [x for x in found if x[0] in added] == [
       x for x in expected if x[0] in added
     ], text
+
+
+def _without_blanks(text, start, end):
+  token = text[start:end]
+  lengths = len(token.lstrip()), len(token.rstrip())
+  return end - lengths[0], start + lengths[1]

@@ -125,16 +125,3 @@ def test_unknown_names_and_file_systems_and_single_files_are_refused(tmp_path):
   ):
     with pytest.raises(ValueError, match=message):
       load_pretrained.load_pretrained(preset)
-
-
-def test_a_directory_of_the_original_albert_is_given_otherwise(tmp_path):
-  for name in ("albert_config.json", "model.ckpt-best.index"):
-    (tmp_path / name).write_text("{}")
-  with pytest.raises(ValueError) as caught:
-    load_pretrained.load_pretrained(tmp_path)
-  for argument, name in (
-    ("bert_config_file", "albert_config.json"),
-    ("init_checkpoint", "model.ckpt-best"),
-    ("vocab_file", "30k-clean.model"),
-  ):
-    assert f"{argument}={tmp_path}/{name}" in str(caught.value)

@@ -25,6 +25,7 @@ from torch_files import (
 
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.storage.pickled_weights import open_pickled
+from bert_span.storage.tensor_files import read_tensors
 
 _FORMS = pytest.mark.parametrize("is_old", [False, True], ids=["zip", "old"])
 
@@ -140,6 +141,18 @@ def test_other_names_are_refused_and_not_imported(
       open_pickled(path)
   assert not trace.exists()
   assert "antigravity" not in sys.modules
+
+
+def test_a_refusal_is_one_line_whatever_the_file_names(tmp_path):
+  path = tmp_path / "x.bin"
+  write_pickle(path, {"w": Name("a\x1b[2J", "b\rc")})
+  with pytest.raises(ValueError, match=r"x\.bin.*\\x1b") as raised:
+    open_pickled(path)
+  assert str(raised.value).isprintable()
+  write_torch_file(path, {"a\nb": np.array([1])})
+  with pytest.raises(ValueError, match=r"x\.bin: a\\nb") as raised:
+    read_tensors(path)
+  assert str(raised.value).isprintable()
 
 
 @pytest.mark.parametrize(

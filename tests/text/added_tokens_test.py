@@ -332,7 +332,10 @@ def _differences(kind, texts):
 def _without_blank(text, token, start, end):
   """The offsets of a token without the blanks that it begins with."""
   if token.startswith(BLANK):
-    while start < end - 1 and text[start].isspace():
+    # U+FFFD is a blank for SentencePiece.
+    while start < end - 1 and (
+      text[start].isspace() or text[start] == "\ufffd"
+    ):
       start += 1
   return start, end
 
@@ -345,14 +348,14 @@ def _is_compared(kind, text):
   it puts beside a Chinese character, whose offset it then is. Of two quotes
   that become one character it has the offset of the second.
   """
+  has_marks = any(unicodedata.category(c) == "Mn" for c in text)
   if kind == "albert":
-    return not re.search("''|``", text)
+    return not (has_marks or re.search("''|``", text))
   if kind in (*_PIECES, "byte pairs"):
     return True
-  if any(unicodedata.category(c) == "Mn" for c in text) or "\u1161" in text:
-    return kind in ("cased", "accents")
-  beside_chinese = r"(?i)[一-鿿]\W*beside|beside\W*[一-鿿]"
-  return not re.search(beside_chinese, text)
+  if re.search(r"(?i)[一-鿿]\W*beside|beside\W*[一-鿿]", text):
+    return False
+  return kind in ("cased", "accents") or not (has_marks or "\u1161" in text)
 
 
 @pytest.mark.parametrize("kind", _KINDS)
@@ -382,8 +385,11 @@ def _check(kind, texts):
   if kind in _PIECES:
     # <s> is a piece of the package's, and it has blanks without characters. Its
     # "ix" may begin within what Ⅷ becomes.
-    unlike = "[\ufeff\u200b-\u200f]|<s>|Ⅷ(?=[xX])"
-    texts = [re.sub(unlike, "", text) for text in texts]
+    texts = [re.sub("<s>|Ⅷ(?=[xX])", "", text) for text in texts]
+    texts = [
+      "".join(c for c in text if unicodedata.category(c) != "Cf")
+      for text in texts
+    ]
   of_ids, of_offsets, of_added = _differences(kind, texts)
   assert not of_ids[:5]
   others = [x for x in of_offsets + of_added if _is_compared(kind, x)]

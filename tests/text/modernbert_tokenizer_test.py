@@ -1,5 +1,6 @@
 """ModernBertTokenizer: NFC, added tokens, and offsets into the given text."""
 
+import itertools
 import json
 import random
 import unicodedata
@@ -7,10 +8,14 @@ import unicodedata
 import keras
 import pytest
 import tensorflow as tf
+import tensorflow_text as tf_text
 import tokenizers
 
 from bert_span.squad.reader import read_squad
-from bert_span.text.modernbert_tokenizer import ModernBertTokenizer
+from bert_span.text.modernbert_tokenizer import (
+  COMBINING,
+  ModernBertTokenizer,
+)
 from bert_span.text.vocabulary import AddedToken
 
 _BYTES = tokenizers.pre_tokenizers.ByteLevel.alphabet()
@@ -64,6 +69,11 @@ def _tokens(tokenizer, *texts):
         ("b", 4, 5),
       ],
     ),
+    # Two letters that Unicode 16 composes, which RE2 does not know.
+    (
+      "\U00016d67\U00016d67b",
+      [*((byte, 0, 2) for byte in "ðĸµ¨"), ("b", 2, 3)],
+    ),
     # A mark alone, at the start of a text.
     ("\u0301b", [("Ì", 0, 1), ("ģ", 0, 1), ("b", 1, 2)]),
     # Three blanks are a token, also before a word; offsets leave out blanks.
@@ -108,19 +118,36 @@ def test_config_rebuilds_the_layer(tokenizer):
   assert copy.full_vocabulary == tokenizer.full_vocabulary
 
 
+@pytest.mark.large
 def test_every_character_that_can_compose_with_the_one_before_it_is_known():
-  """Python's Unicode has the same compositions as the pattern's two classes."""
-  composed = set()
-  for code_point in range(0x110000):
-    parts = unicodedata.decomposition(chr(code_point)).split()
-    if len(parts) == 2 and not parts[0].startswith("<"):
-      composed.add(chr(int(parts[1], 16)))
-  assert len(composed) > 50
-  assert {unicodedata.category(c)[0] for c in composed} == {"M"}
-  syllable = unicodedata.normalize("NFD", "각힣")
-  vowels, finals = ("\u1161", "\u1175"), ("\u11a8", "\u11c2")
-  assert (syllable[1], syllable[4]) == vowels
-  assert (syllable[2], syllable[5]) == finals
+  """No other character is joined or moved by tensorflow-text."""
+
+  def normalized(texts, form):
+    texts = tf_text.normalize_utf8([text.encode() for text in texts], form)
+    return [text.decode() for text in texts.numpy()]
+
+  codes = (c for c in range(0x110000) if not 0xD800 <= c < 0xE000)
+  characters = [chr(code) for code in codes]
+  combines = tf.strings.regex_full_match(characters, COMBINING).numpy()
+  known = {*itertools.compress(characters, combines)}
+  parts, joined = (normalized(characters, form) for form in ("NFD", "NFC"))
+  others = [c for c, p in zip(characters, parts, strict=True) if c == p]
+  others = [character for character in others if character not in known]
+  for template in (
+    "\u0345{}",
+    "{}\u0334",
+  ):  # marks of the last class, the first
+    texts = [template.format(character) for character in others]
+    assert normalized(texts, "NFD") == texts
+  seconds = {
+    p[-1]
+    for c, p, j in zip(characters, parts, joined, strict=True)
+    if p != c == j
+  }
+  assert len(seconds) > 100
+  assert seconds <= known
+  pairs = zip(characters, parts, strict=True)
+  assert {c for c, p in pairs if p[0] in known} <= known
 
 
 def _texts(shared_data):

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "byte_pair_tokenizer.h"
+#include "modernbert_tokenizer.h"
 #include "sentencepiece_tokenizer.h"
 
 namespace bert_span {
@@ -17,15 +19,38 @@ size_t Utf16Size(const std::u32string& codes, size_t count) {
                                [](char32_t code) { return code > 0xFFFF; });
 }
 
+// Refuses what this library does not know about a file: it may change tokens.
+void CheckFields(const JsonValues& config) {
+  constexpr std::string_view kKnown[] = {
+      "quantization", "dynamic_length",    "max_length", "model_bytes",
+      "model_sha256", "vocabulary_sha256", "family",     "merges"};
+  for (const auto& [name, value] : config.Members("tflite")) {
+    if (std::find(std::begin(kKnown), std::end(kKnown), name) ==
+        std::end(kKnown)) {
+      throw Error("span_config.json has tflite." + name +
+                  ", which this library does not know: answer with "
+                  "TFLiteSpanExtractor in Python, or build a newer library");
+    }
+  }
+}
+
 std::unique_ptr<Tokenizer> TokenizerOf(const File& file) {
   const JsonValues& config = file.config();
-  if (file.has_pieces()) {
+  CheckFields(config);
+  const std::string name = file.vocabulary_name();
+  if (name == kJsonFile) {
+    return std::make_unique<ModernBertTokenizer>(
+        JsonValues(file.vocabulary(), name));
+  }
+  if (name == kPiecesFile) {
     return MakeSentencePieceTokenizer(file.vocabulary(),
                                       config.Text("tflite.family"));
   }
   if (config.Has("tflite.merges")) {
-    return std::make_unique<BytePairTokenizer>(file.vocabulary(),
-                                               config.Texts("tflite.merges"));
+    BytePairs pairs;
+    pairs.ids = ReadVocabulary(file.vocabulary());
+    pairs.merges = config.Texts("tflite.merges");
+    return std::make_unique<BytePairTokenizer>(pairs);
   }
   return std::make_unique<WordPieceTokenizer>(file.vocabulary(),
                                               config.IsTrue("do_lower_case"));

@@ -30,7 +30,7 @@ std::unordered_map<char32_t, char> ByteAlphabet() {
 enum class Class { kWhite, kLetter, kNumber, kOther };
 
 Class ClassOf(char32_t code) {
-  const unsigned char kind = KindOf(code);
+  const unsigned short kind = KindOf(code);
   if (kind & unicode::kLetter) return Class::kLetter;
   if (kind & unicode::kNumber) return Class::kNumber;
   const bool is_white =
@@ -39,7 +39,7 @@ Class ClassOf(char32_t code) {
 }
 
 // The end of a contraction that begins at a character; the same if none does.
-size_t ContractionEnd(const std::u32string& codes, size_t begin) {
+size_t ContractionEnd(std::u32string_view codes, size_t begin) {
   for (const std::u32string_view ending :
        {U"'s", U"'t", U"'re", U"'ve", U"'m", U"'ll", U"'d"}) {
     if (codes.compare(begin, ending.size(), ending) == 0) {
@@ -52,7 +52,7 @@ size_t ContractionEnd(const std::u32string& codes, size_t begin) {
 // The end of the word that begins at a character: 's or another contraction;
 // letters, numbers or other characters, with one space before them; or white
 // space, but for the last of several characters before a word.
-size_t WordEnd(const std::u32string& codes, size_t begin) {
+size_t WordEnd(std::u32string_view codes, size_t begin) {
   const size_t contraction = ContractionEnd(codes, begin);
   if (contraction > begin) return contraction;
   const auto end_of_run = [&codes](size_t first) {
@@ -69,47 +69,55 @@ size_t WordEnd(const std::u32string& codes, size_t begin) {
 
 }  // namespace
 
-BytePairTokenizer::BytePairTokenizer(std::string_view vocabulary,
-                                     const std::vector<std::string>& merges) {
-  const auto ids = ReadVocabulary(vocabulary);
-  const auto id_of = [&ids](const std::string& token) {
-    const auto found = ids.find(token);
-    if (found == ids.end()) {
-      throw Error("vocab.txt has no " + token +
-                  ", a byte, the result of a merge or a special token of "
-                  "RoBERTa: export the file again");
+BytePairTokenizer::BytePairTokenizer(const BytePairs& pairs) {
+  const auto id_of = [&pairs](const std::string& token) {
+    const auto found = pairs.ids.find(token);
+    if (found == pairs.ids.end()) {
+      throw Error(pairs.file + " has no " + token +
+                  ", a byte, the result of a merge or a special token of " +
+                  pairs.family + ": export the file again");
     }
     return found->second;
+  };
+  const auto wrong = [&pairs](const std::string& rule,
+                              const std::string& merge) {
+    return Error(pairs.merges_name + " must have " + rule + ". Received: " +
+                 merge + ". Export the file again");
   };
   const auto alphabet = ByteAlphabet();
   for (const auto& [code, byte] : alphabet) {
     pieces_[{byte}] = {id_of(Encode({&code, 1})), -1};
   }
   int32_t rank = 0;
-  for (const std::string& merge : merges) {
+  for (const std::string& merge : pairs.merges) {
     const size_t space = merge.find(' ');
     if (space == 0 || space >= merge.size() - 1 ||
         merge.find(' ', space + 1) != merge.npos) {
-      throw Error("span_config.json: tflite.merges must have two tokens with a "
-                  "space between them. Received: " + merge +
-                  ". Export the file again");
+      throw wrong("two tokens with a space between them", merge);
     }
     const std::string token = merge.substr(0, space) + merge.substr(space + 1);
     std::string bytes;
     for (const char32_t code : Decode(token).codes) {
       const auto byte = alphabet.find(code);
       if (byte == alphabet.end()) {
-        throw Error("span_config.json: tflite.merges must have bytes in the "
-                    "alphabet of GPT-2. Received: " + merge +
-                    ". Export the file again");
+        throw wrong("bytes in the alphabet of GPT-2", merge);
       }
       bytes += byte->second;
     }
     pieces_.emplace(bytes, Piece{id_of(token), rank++});  // Keeps the first.
   }
-  cls_id = id_of("<s>");
-  sep_id = id_of("</s>");
-  num_separators = 2;
+  for (const AddedToken& token : pairs.added_tokens) {
+    added_[token.codes.at(0)].push_back(token);
+  }
+  for (auto& [first, tokens] : added_) {
+    std::stable_sort(tokens.begin(), tokens.end(),
+                     [](const AddedToken& a, const AddedToken& b) {
+                       return a.codes.size() > b.codes.size();
+                     });
+  }
+  cls_id = id_of(pairs.cls);
+  sep_id = id_of(pairs.sep);
+  num_separators = pairs.num_separators;
 }
 
 Tokens BytePairTokenizer::Tokenize(const std::u32string& codes) const {
@@ -117,35 +125,60 @@ Tokens BytePairTokenizer::Tokenize(const std::u32string& codes) const {
   const std::vector<size_t> ends = CharacterEnds(codes);
   const auto byte_of = [&ends](size_t i) { return i > 0 ? ends[i - 1] : 0; };
   Tokens tokens;
+  // Adds a token of the bytes from one to another.
+  const auto add = [&](int32_t id, size_t byte_start, size_t byte_end) {
+    const std::string_view piece =
+        std::string_view(text).substr(byte_start, byte_end - byte_start);
+    // The characters of the first and of the last byte.
+    const size_t first =
+        std::upper_bound(ends.begin(), ends.end(), byte_start) - ends.begin();
+    size_t char_end =
+        std::lower_bound(ends.begin(), ends.end(), byte_end) - ends.begin() + 1;
+    const size_t leading = std::min(piece.find_first_not_of(' '), piece.size());
+    const size_t trailing = piece.size() - 1 - piece.find_last_not_of(' ');
+    const size_t char_start = std::min(first + leading, char_end);
+    char_end = std::max(char_end - std::min(trailing, char_end), char_start);
+    tokens.ids.push_back(id);
+    tokens.char_starts.push_back(char_start);
+    tokens.char_ends.push_back(char_end);
+  };
   for (size_t begin = 0; begin < codes.size();) {
-    const size_t end = WordEnd(codes, begin);
-    const size_t first_byte = byte_of(begin);
-    const std::string_view word =
-        std::string_view(text).substr(first_byte, byte_of(end) - first_byte);
-    size_t piece_begin = 0;
-    for (const size_t piece_end : PieceEnds(word)) {
-      const std::string_view piece =
-          word.substr(piece_begin, piece_end - piece_begin);
-      // The characters of the first and of the last byte.
-      const size_t first = std::upper_bound(ends.begin(), ends.end(),
-                                            first_byte + piece_begin) -
-                           ends.begin();
-      size_t char_end = std::lower_bound(ends.begin(), ends.end(),
-                                         first_byte + piece_end) -
-                        ends.begin() + 1;
-      const size_t leading = std::min(piece.find_first_not_of(' '),
-                                      piece.size());
-      const size_t trailing = piece.size() - 1 - piece.find_last_not_of(' ');
-      const size_t char_start = std::min(first + leading, char_end);
-      char_end = std::max(char_end - std::min(trailing, char_end), char_start);
-      tokens.ids.push_back(Find(piece)->id);
-      tokens.char_starts.push_back(char_start);
-      tokens.char_ends.push_back(char_end);
-      piece_begin = piece_end;
+    const AddedToken* added = nullptr;
+    size_t end = begin;  // Of what is before the next added token.
+    while (end < codes.size() && !(added = FindAdded(codes, end))) ++end;
+    const auto words = std::u32string_view(codes).substr(0, end);
+    while (begin < end) {
+      const size_t word_end = WordEnd(words, begin);
+      const size_t first_byte = byte_of(begin);
+      const std::string_view word = std::string_view(text).substr(
+          first_byte, byte_of(word_end) - first_byte);
+      size_t piece_begin = 0;
+      for (const size_t piece_end : PieceEnds(word)) {
+        const auto piece = word.substr(piece_begin, piece_end - piece_begin);
+        add(Find(piece)->id, first_byte + piece_begin, first_byte + piece_end);
+        piece_begin = piece_end;
+      }
+      begin = word_end;
     }
-    begin = end;
+    if (added != nullptr) {
+      begin = end + added->codes.size();
+      add(added->id, byte_of(end), byte_of(begin));
+    }
   }
   return tokens;
+}
+
+// The longest added token that begins at a character, or null.
+const AddedToken* BytePairTokenizer::FindAdded(
+    const std::u32string& codes, size_t begin) const {
+  const auto found = added_.find(codes[begin]);
+  if (found == added_.end()) return nullptr;
+  for (const AddedToken& token : found->second) {
+    if (codes.compare(begin, token.codes.size(), token.codes) == 0) {
+      return &token;
+    }
+  }
+  return nullptr;
 }
 
 const BytePairTokenizer::Piece* BytePairTokenizer::Find(

@@ -12,7 +12,7 @@ namespace bert_span {
 namespace {
 
 constexpr size_t kMaxWindow = 1000000;
-constexpr char kPieces[] = "vocabulary.spm";
+constexpr char kConfigFile[] = "span_config.json";
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 // Otherwise a fuzzer hardly gets beyond the sums.
 constexpr bool kCheckSums = false;
@@ -154,7 +154,7 @@ std::string ReadFile(const std::string& path) {
 File::File(std::string content)
     : content_(std::move(content)),
       parts_(ReadArchive(content_)),
-      config_(Part("span_config.json")) {
+      config_(Part(kConfigFile), kConfigFile) {
   config_.Count("format", 1, 1);
   if (!is_bio() && config_.Text("head") != "span") {
     throw config_.Wrong("head", "span or bio");
@@ -167,16 +167,17 @@ File::File(std::string content)
   }
 }
 
-std::string_view File::vocabulary() const {
-  return Part(has_pieces() ? kPieces : "vocab.txt");
+std::string File::vocabulary_name() const {
+  for (const char* name : {kJsonFile, kPiecesFile}) {
+    if (parts_.count(name) > 0) return name;
+  }
+  return "vocab.txt";
 }
 
 std::string_view File::model() const {
   return std::string_view(content_).substr(
       0, config_.Count("tflite.model_bytes", 1));
 }
-
-bool File::has_pieces() const { return parts_.count(kPieces) > 0; }
 
 size_t File::max_seq_length() const {
   return config_.Count("window.max_seq_length", 1, kMaxWindow);

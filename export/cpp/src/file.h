@@ -13,6 +13,11 @@
 
 namespace bert_span {
 
+// What may be in the place of vocab.txt: a SentencePiece model, or the tokenizer
+// of ModernBERT.
+inline constexpr char kPiecesFile[] = "vocabulary.spm";
+inline constexpr char kJsonFile[] = "tokenizer.json";
+
 // The bytes of a file; throws `Error` if it cannot be read.
 std::string ReadFile(const std::string& path);
 
@@ -26,11 +31,10 @@ class File {
 
   const JsonValues& config() const { return config_; }
   std::string_view model() const;
-  std::string_view vocabulary() const;
+  std::string vocabulary_name() const;
+  std::string_view vocabulary() const { return Part(vocabulary_name()); }
   // Whether the head gives tags, not starts and ends.
   bool is_bio() const { return config_.Text("head") == "bio"; }
-  // Whether the vocabulary is a SentencePiece model, not WordPieces a line.
-  bool has_pieces() const;
 
   size_t max_seq_length() const;
   size_t max_query_length() const;

@@ -5,31 +5,29 @@
 #include <cmath>
 #include <locale>
 #include <sstream>
-#include <utility>
 
-#include "tokenizer.h"
+#include "characters.h"
 
 namespace bert_span {
 namespace {
 
-[[noreturn]] void Fail() {
-  throw Error("span_config.json is damaged: export the file again");
-}
-
-// Reads the values of a JSON text.
+// Reads a JSON text.
 class Reader {
  public:
-  explicit Reader(std::string_view text) : rest_(text) {}
+  Reader(std::string_view text, std::string_view file)
+      : rest_(text), file_(file) {}
 
-  void Read() {
-    ReadValue("", 0);
+  JsonValue Read() {
+    JsonValue value = ReadValue(0);
     if (Next() != '\0') Fail();
+    return value;
   }
 
-  std::map<std::string, std::string> values;
-  std::map<std::string, std::vector<std::string>> lists;
-
  private:
+  [[noreturn]] void Fail() const {
+    throw Error(file_ + " is damaged: export the file again");
+  }
+
   // The next character that is no white space; 0 at the end.
   char Next() {
     rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"),
@@ -43,9 +41,9 @@ class Reader {
     return true;
   }
 
-  std::string TakeUntil(size_t end) {
+  std::string_view TakeUntil(size_t end) {
     if (end > rest_.size()) Fail();
-    std::string taken(rest_.substr(0, end));
+    const std::string_view taken = rest_.substr(0, end);
     rest_.remove_prefix(end);
     return taken;
   }
@@ -56,83 +54,82 @@ class Reader {
     while (end < rest_.size() && rest_[end] != '"') {
       end += rest_[end] == '\\' ? 2 : 1;
     }
-    std::string taken = TakeUntil(end);
+    std::string taken = WithoutEscapes(TakeUntil(end));
     if (!Take('"')) Fail();
     return taken;
   }
 
-  void ReadValue(const std::string& path, int depth) {
+  JsonValue ReadValue(int depth) {
     constexpr int kMaxDepth = 20;
     if (depth > kMaxDepth) Fail();
     const char first = Next();
-    if (first == '"') {
-      values[path] = '"' + TakeString() + '"';
-    } else if (Take('{') || Take('[')) {
-      values[path] = first;
-      const char close = first == '{' ? '}' : ']';
-      if (Take(close)) return;
-      do {
-        std::string name = path + "[]";
-        if (first == '{') {
-          name = path + (path.empty() ? "" : ".") + TakeString();
-          if (!Take(':')) Fail();
-        }
-        ReadValue(name, depth + 1);
-        if (first == '[') lists[path].push_back(values[name]);
-      } while (Take(','));
-      if (!Take(close)) Fail();
-    } else {
+    if (first == '"') return {'"' + TakeString(), {}};
+    if (!Take('{') && !Take('[')) {
       const size_t end = std::min(rest_.find_first_of(",]} \t\r\n"),
                                   rest_.size());
       if (end == 0) Fail();
-      values[path] = TakeUntil(end);
+      return {std::string(TakeUntil(end)), {}};
     }
+    JsonValue value{{first}, {}};
+    const char close = first == '{' ? '}' : ']';
+    if (Take(close)) return value;
+    do {
+      std::string name;
+      if (first == '{') {
+        name = TakeString();
+        if (!Take(':')) Fail();
+      }
+      value.members.emplace_back(std::move(name), ReadValue(depth + 1));
+    } while (Take(','));
+    if (!Take(close)) Fail();
+    return value;
+  }
+
+  // The code unit of the escape \uXXXX at the beginning of a text.
+  char32_t CodeUnit(std::string_view text) const {
+    if (text.size() < 6 || text.substr(0, 2) != "\\u") Fail();
+    char32_t unit = 0;
+    for (const char digit : text.substr(2, 4)) {
+      const size_t value = std::string_view("0123456789abcdef")
+                               .find(static_cast<char>(std::tolower(digit)));
+      if (value > 15) Fail();
+      unit = unit << 4 | static_cast<char32_t>(value);
+    }
+    return unit;
+  }
+
+  std::string WithoutEscapes(std::string_view text) const {
+    std::string result;
+    while (!text.empty()) {
+      if (text[0] != '\\') {
+        result += text[0];
+        text.remove_prefix(1);
+      } else if (text[1] != 'u') {
+        constexpr std::string_view kNames = "\"\\/bfnrt";
+        const size_t name = kNames.find(text[1]);
+        if (name == kNames.npos) Fail();
+        result += "\"\\/\b\f\n\r\t"[name];
+        text.remove_prefix(2);
+      } else {
+        char32_t code = CodeUnit(text);
+        text.remove_prefix(6);
+        if (code >= 0xD800 && code < 0xDC00) {
+          const char32_t low = CodeUnit(text);
+          if (low < 0xDC00 || low >= 0xE000) Fail();
+          code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+          text.remove_prefix(6);
+        } else if (code >= 0xDC00 && code < 0xE000) {
+          Fail();
+        }
+        result += Encode({&code, 1});
+      }
+    }
+    return result;
   }
 
   std::string_view rest_;
+  const std::string file_;
 };
-
-// The code unit of the escape \uXXXX at the beginning of a text.
-char32_t CodeUnit(std::string_view text) {
-  if (text.size() < 6 || text.substr(0, 2) != "\\u") Fail();
-  char32_t unit = 0;
-  for (const char digit : text.substr(2, 4)) {
-    const size_t value = std::string_view("0123456789abcdef")
-                             .find(static_cast<char>(std::tolower(digit)));
-    if (value > 15) Fail();
-    unit = unit << 4 | static_cast<char32_t>(value);
-  }
-  return unit;
-}
-
-std::string WithoutEscapes(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    if (text[0] != '\\') {
-      result += text[0];
-      text.remove_prefix(1);
-    } else if (text[1] != 'u') {
-      constexpr std::string_view kNames = "\"\\/bfnrt";
-      const size_t name = kNames.find(text[1]);
-      if (name == kNames.npos) Fail();
-      result += "\"\\/\b\f\n\r\t"[name];
-      text.remove_prefix(2);
-    } else {
-      char32_t code = CodeUnit(text);
-      text.remove_prefix(6);
-      if (code >= 0xD800 && code < 0xDC00) {
-        const char32_t low = CodeUnit(text);
-        if (low < 0xDC00 || low >= 0xE000) Fail();
-        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-        text.remove_prefix(6);
-      } else if (code >= 0xDC00 && code < 0xE000) {
-        Fail();
-      }
-      result += Encode({&code, 1});
-    }
-  }
-  return result;
-}
 
 }  // namespace
 
@@ -140,39 +137,37 @@ std::runtime_error Error(const std::string& message) {
   return std::runtime_error("bert_span: " + message);
 }
 
-JsonValues::JsonValues(std::string_view text) {
-  Reader reader(text);
-  reader.Read();
-  values_ = std::move(reader.values);
-  lists_ = std::move(reader.lists);
+JsonValues::JsonValues(std::string_view text, std::string_view file)
+    : value_(Reader(text, file).Read()), place_(file) {}
+
+bool JsonValues::IsNull(const std::string& path) const {
+  return Value(path).text == "null";
 }
 
 std::string JsonValues::Text(const std::string& path) const {
-  const std::string& value = Value(path);
-  if (value[0] != '"') throw Wrong(path, "a string");
-  return value.substr(1, value.size() - 2);
+  const std::string& text = Value(path).text;
+  if (text[0] != '"') throw Wrong(path, "a string");
+  return text.substr(1);
 }
 
 std::vector<std::string> JsonValues::Texts(const std::string& path) const {
-  if (Value(path) != "[") throw Wrong(path, "a list of strings");
   std::vector<std::string> texts;
-  const auto found = lists_.find(path);
-  if (found == lists_.end()) return texts;
-  for (const std::string_view value : found->second) {
-    if (value[0] != '"') throw Wrong(path, "a list of strings");
-    texts.push_back(WithoutEscapes(value.substr(1, value.size() - 2)));
+  if (Value(path).text != "[") throw Wrong(path, "a list of strings");
+  for (const auto& [name, value] : Value(path).members) {
+    if (value.text[0] != '"') throw Wrong(path, "a list of strings");
+    texts.push_back(value.text.substr(1));
   }
   return texts;
 }
 
 bool JsonValues::IsTrue(const std::string& path) const {
-  const std::string& value = Value(path);
-  if (value != "true" && value != "false") throw Wrong(path, "true or false");
-  return value == "true";
+  const std::string& text = Value(path).text;
+  if (text != "true" && text != "false") throw Wrong(path, "true or false");
+  return text == "true";
 }
 
 double JsonValues::Number(const std::string& path) const {
-  std::istringstream stream(Value(path));
+  std::istringstream stream(Value(path).text);
   stream.imbue(std::locale::classic());
   double number;
   if (!(stream >> number) || !stream.eof()) throw Wrong(path, "a number");
@@ -191,18 +186,57 @@ size_t JsonValues::Count(const std::string& path, size_t least,
   return static_cast<size_t>(number);
 }
 
-std::runtime_error JsonValues::Wrong(const std::string& path,
-                                     const std::string& rule) const {
-  return Error("span_config.json: " + path + " must be " + rule +
-               ". Received: " + Value(path) + ". Export the file again");
+std::vector<JsonValues> JsonValues::Elements(const std::string& path) const {
+  if (Value(path).text != "[") throw Wrong(path, "a list");
+  std::vector<JsonValues> elements;
+  for (const auto& [name, value] : Value(path).members) {
+    elements.push_back(JsonValues(value, Place(path)));
+  }
+  return elements;
 }
 
-const std::string& JsonValues::Value(const std::string& path) const {
-  const auto found = values_.find(path);
-  if (found == values_.end()) {
-    throw Error("span_config.json has no " + path + ": export again");
+std::vector<std::pair<std::string, JsonValues>> JsonValues::Members(
+    const std::string& path) const {
+  if (Value(path).text != "{") throw Wrong(path, "an object");
+  std::vector<std::pair<std::string, JsonValues>> members;
+  for (const auto& [name, value] : Value(path).members) {
+    members.emplace_back(name, JsonValues(value, Place(path) + ", " + name));
   }
-  return found->second;
+  return members;
+}
+
+std::runtime_error JsonValues::Wrong(const std::string& path,
+                                     const std::string& rule) const {
+  const std::string& text = Value(path).text;
+  return Error(Place(path) + " must be " + rule + ". Received: " + text +
+               (text[0] == '"' ? "\"" : "") + ". Export the file again");
+}
+
+// The last of equal names, as in Python.
+const JsonValue* JsonValues::Find(const std::string& path) const {
+  const JsonValue* value = &value_;
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find('.'));
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+    const auto found = std::find_if(
+        value->members.rbegin(), value->members.rend(),
+        [name](const auto& member) { return member.first == name; });
+    if (found == value->members.rend()) return nullptr;
+    value = &found->second;
+  }
+  return value;
+}
+
+const JsonValue& JsonValues::Value(const std::string& path) const {
+  const JsonValue* value = Find(path);
+  if (value == nullptr) {
+    throw Error(place_ + " has no " + path + ": export again");
+  }
+  return *value;
+}
+
+std::string JsonValues::Place(const std::string& path) const {
+  return path.empty() ? place_ : place_ + ": " + path;
 }
 
 }  // namespace bert_span

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace bert_span {
@@ -17,34 +17,52 @@ namespace bert_span {
 // The error about a file, or about what the runtime does with it.
 std::runtime_error Error(const std::string& message);
 
-// The values of a JSON object by their path: {"a": {"b": 1}} is "a.b": "1".
-// Strings keep their quotes, and escapes stay as they are. Of objects the first
-// character is kept, and of lists, whose elements are kept apart.
+// A value of JSON and those in it.
+struct JsonValue {
+  // As it is written, a string without escapes. Of an object and of a list the
+  // first character.
+  std::string text;
+  // Names are empty in a list.
+  std::vector<std::pair<std::string, JsonValue>> members;
+};
+
+// The values in a value of JSON by their path: in {"a": {"b": 1}} "a.b" is 1,
+// and "" is all of it.
 //
 // Values that are missing, or of another type than asked for, throw `Error`.
 class JsonValues {
  public:
-  explicit JsonValues(std::string_view text);
+  // Reads the text of a file, whose name is for messages.
+  JsonValues(std::string_view text, std::string_view file);
 
-  bool Has(const std::string& path) const { return values_.count(path) > 0; }
-  bool IsNull(const std::string& path) const { return Value(path) == "null"; }
+  bool Has(const std::string& path) const { return Find(path) != nullptr; }
+  bool IsNull(const std::string& path) const;
   std::string Text(const std::string& path) const;
-  // The strings of a list, as UTF-8 without escapes.
+  // The strings of a list.
   std::vector<std::string> Texts(const std::string& path) const;
   bool IsTrue(const std::string& path) const;
   double Number(const std::string& path) const;
   size_t Count(const std::string& path, size_t least,
                size_t most = std::numeric_limits<int32_t>::max()) const;
+  std::vector<JsonValues> Elements(const std::string& path) const;  // A list's.
+  // The values of an object and their names.
+  std::vector<std::pair<std::string, JsonValues>> Members(
+      const std::string& path) const;
 
   // The error about a value that breaks a rule.
   std::runtime_error Wrong(const std::string& path,
                            const std::string& rule) const;
 
  private:
-  const std::string& Value(const std::string& path) const;
+  JsonValues(JsonValue value, std::string place)
+      : value_(std::move(value)), place_(std::move(place)) {}
 
-  std::map<std::string, std::string> values_;
-  std::map<std::string, std::vector<std::string>> lists_;
+  const JsonValue* Find(const std::string& path) const;  // Or null.
+  const JsonValue& Value(const std::string& path) const;
+  std::string Place(const std::string& path) const;
+
+  JsonValue value_;
+  std::string place_;  // The file, and where the value is in it.
 };
 
 }  // namespace bert_span

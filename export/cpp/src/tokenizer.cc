@@ -1,7 +1,6 @@
 #include "tokenizer.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "json_values.h"
 #include "unicode/unicode_table.h"
@@ -9,30 +8,8 @@
 namespace bert_span {
 namespace {
 
-constexpr char32_t kReplacementCharacter = 0xFFFD;
 constexpr char32_t kCapitalSigma = 0x3A3, kFinalSigma = 0x3C2;
 constexpr size_t kMaxWordCharacters = 200;
-
-// A character in lower case and without accents: one to three characters.
-std::u32string Lowered(char32_t code) {
-  constexpr char32_t kSyllables = 0xAC00, kNumSyllables = 11172;
-  if (code >= kSyllables && code < kSyllables + kNumSyllables) {
-    const char32_t index = code - kSyllables, last = index % 28;
-    std::u32string letters = {0x1100 + index / 588, 0x1161 + index % 588 / 28};
-    if (last > 0) letters += 0x11A7 + last;
-    return letters;
-  }
-  const auto* found = std::lower_bound(
-      std::begin(unicode::kReplacements), std::end(unicode::kReplacements),
-      code, [](const unicode::Replacement& replacement, char32_t c) {
-        return replacement.from < c;
-      });
-  if (found == std::end(unicode::kReplacements) || found->from != code) {
-    return {code};
-  }
-  const auto begin = std::begin(found->to), end = std::end(found->to);
-  return {begin, std::find(begin, end, char32_t{0})};
-}
 
 // Whether the capital sigma at a position becomes the one that ends words: a
 // cased letter comes before it and none after it, but for ignorable characters.
@@ -40,7 +17,7 @@ bool IsFinalSigma(const std::u32string& codes, size_t position) {
   const auto is_cased = [&codes](size_t from, size_t step) {
     // Unsigned: before 0 comes a huge number.
     for (size_t i = from + step; i < codes.size(); i += step) {
-      const unsigned char kind = KindOf(codes[i]);
+      const unsigned short kind = KindOf(codes[i]);
       if (kind & unicode::kCaseIgnorable) continue;
       return (kind & unicode::kCased) != 0;
     }
@@ -50,90 +27,6 @@ bool IsFinalSigma(const std::u32string& codes, size_t position) {
 }
 
 }  // namespace
-
-Characters Decode(std::string_view text) {
-  Characters characters;
-  for (size_t i = 0; i < text.size();) {
-    characters.bytes.push_back(i);
-    const auto lead = static_cast<unsigned char>(text[i++]);
-    char32_t code = lead;
-    int more = 0;
-    // Bounds of the next byte: no surrogates, no longer form than necessary.
-    unsigned char low = 0x80, high = 0xBF;
-    if (lead >= 0xC2 && lead <= 0xDF) {
-      code = lead & 0x1F, more = 1;
-    } else if (lead >= 0xE0 && lead <= 0xEF) {
-      code = lead & 0x0F, more = 2;
-      if (lead == 0xE0) low = 0xA0;
-      if (lead == 0xED) high = 0x9F;
-    } else if (lead >= 0xF0 && lead <= 0xF4) {
-      code = lead & 0x07, more = 3;
-      if (lead == 0xF0) low = 0x90;
-      if (lead == 0xF4) high = 0x8F;
-    } else if (lead >= 0x80) {
-      code = kReplacementCharacter;
-    }
-    for (; more > 0; --more) {
-      const auto next =
-          static_cast<unsigned char>(i < text.size() ? text[i] : 0);
-      if (next < low || next > high) {
-        code = kReplacementCharacter;
-        break;
-      }
-      code = code << 6 | (next & 0x3F);
-      low = 0x80, high = 0xBF;
-      ++i;
-    }
-    characters.codes += code;
-  }
-  characters.bytes.push_back(text.size());
-  return characters;
-}
-
-std::string Encode(std::u32string_view codes) {
-  std::string text;
-  for (const char32_t code : codes) {
-    const auto add = [&text](char32_t byte) {
-      text += static_cast<char>(byte);
-    };
-    if (code < 0x80) {
-      add(code);
-      continue;
-    }
-    if (code < 0x800) {
-      add(0xC0 | code >> 6);
-    } else {
-      if (code < 0x10000) {
-        add(0xE0 | code >> 12);
-      } else {
-        add(0xF0 | code >> 18);
-        add(0x80 | (code >> 12 & 0x3F));
-      }
-      add(0x80 | (code >> 6 & 0x3F));
-    }
-    add(0x80 | (code & 0x3F));
-  }
-  return text;
-}
-
-std::vector<size_t> CharacterEnds(const std::u32string& codes) {
-  std::vector<size_t> ends;
-  size_t bytes = 0;
-  for (const char32_t code : codes) {
-    bytes += 1 + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
-    ends.push_back(bytes);
-  }
-  return ends;
-}
-
-unsigned char KindOf(char32_t code) {
-  const auto* range = std::upper_bound(
-      std::begin(unicode::kRanges), std::end(unicode::kRanges), code,
-      [](char32_t c, const unicode::Range& range) { return c < range.first; });
-  if (range == std::begin(unicode::kRanges)) return 0;
-  --range;
-  return code <= range->last ? range->kind : 0;
-}
 
 std::unordered_map<std::string, int32_t> ReadVocabulary(
     std::string_view vocabulary) {
@@ -175,10 +68,10 @@ Tokens WordPieceTokenizer::Tokenize(const std::u32string& codes) const {
   Tokens tokens;
   Word word;
   for (size_t i = 0; i < codes.size(); ++i) {
-    const unsigned char kind = KindOf(codes[i]);
+    const unsigned short kind = KindOf(codes[i]);
     if (kind & unicode::kDropped || IsMark(kind)) continue;
     for (const char32_t part : PartsOf(codes, i)) {
-      const unsigned char part_kind = KindOf(part);
+      const unsigned short part_kind = KindOf(part);
       const bool is_word = part_kind & unicode::kBreak;
       if (is_word || part_kind & unicode::kSpace) Finish(codes, word, tokens);
       if (part_kind & unicode::kSpace) continue;
@@ -191,12 +84,12 @@ Tokens WordPieceTokenizer::Tokenize(const std::u32string& codes) const {
   return tokens;
 }
 
-bool WordPieceTokenizer::IsMark(unsigned char kind) const {
+bool WordPieceTokenizer::IsMark(unsigned short kind) const {
   return lower_case_ && kind & unicode::kMark;
 }
 
 bool WordPieceTokenizer::IsAccent(char32_t code) const {
-  const unsigned char kind = KindOf(code);
+  const unsigned short kind = KindOf(code);
   return IsMark(kind) && !(kind & unicode::kDropped);
 }
 

@@ -1,4 +1,4 @@
-// Text into characters and tokens, as bert_span.text.tokenizer in Python.
+// Text into tokens, as bert_span.text.tokenizer in Python.
 
 #ifndef BERT_SPAN_TOKENIZER_H_
 #define BERT_SPAN_TOKENIZER_H_
@@ -11,24 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "characters.h"
+
 namespace bert_span {
-
-// The characters of a text, and the bytes before each and before the end.
-struct Characters {
-  std::u32string codes;
-  std::vector<size_t> bytes;
-};
-
-// Reads UTF-8. Each longest part of a character that is not UTF-8 is a U+FFFD.
-Characters Decode(std::string_view text);
-
-std::string Encode(std::u32string_view codes);
-
-// Bytes in UTF-8 up to the end of each character.
-std::vector<size_t> CharacterEnds(const std::u32string& codes);
-
-// The bits of a character in unicode/unicode_table.h.
-unsigned char KindOf(char32_t code);
 
 // The ids of a vocabulary with a token a line. Throws `Error` if one is twice.
 std::unordered_map<std::string, int32_t> ReadVocabulary(
@@ -68,7 +53,7 @@ class WordPieceTokenizer : public Tokenizer {
     std::vector<size_t> origins;
   };
 
-  bool IsMark(unsigned char kind) const;
+  bool IsMark(unsigned short kind) const;
   bool IsAccent(char32_t code) const;
   std::u32string PartsOf(const std::u32string& codes, size_t i) const;
   void Finish(const std::u32string& codes, Word& word, Tokens& tokens) const;

@@ -8,10 +8,12 @@ code point: so both agree whatever Unicode versions TensorFlow was built with.
 
 import itertools
 import pathlib
+import unicodedata
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from bert_span.text.modernbert_tokenizer import COMBINING
 from bert_span.text.tokenizer import WHITE_SPACE, WordPieceTokenizer
 
 _PATH = pathlib.Path(__file__).with_name("unicode_table.h")
@@ -22,6 +24,7 @@ _BATCH = 100_000
 _SPACE, _BREAK, _DROPPED, _MARK, _CASED, _IGNORABLE, _LETTER, _NUMBER = (
   1 << i for i in range(8)
 )
+_COMBINES, _ORDER = 1 << 8, 1 << 9
 # White space that is dropped by WordPieces.
 _DROPPED_SPACES = {0xB, 0xC, 0x85}
 # Syllables and their letters are computed, they fill 11,172 lines otherwise.
@@ -29,9 +32,9 @@ _SYLLABLES = range(0xAC00, 0xD7A4)
 _HEADER = """\
 // Written by make_unicode_table.py: do not edit.
 //
-// Every character as bert_span.text.tokenizer reads it with TensorFlow
-// {tensorflow} and tensorflow-text {text}. They lower-case by Unicode 13 (ICU)
-// and know the categories of Unicode 15 (RE2).
+// Every character as bert_span.text reads it with TensorFlow {tensorflow} and
+// tensorflow-text {text}. They lower-case by Unicode 13 (ICU) and know the
+// categories of Unicode 15 (RE2).
 
 #ifndef BERT_SPAN_UNICODE_TABLE_H_
 #define BERT_SPAN_UNICODE_TABLE_H_
@@ -39,7 +42,7 @@ _HEADER = """\
 namespace bert_span {{
 namespace unicode {{
 
-enum Kind : unsigned char {{
+enum Kind : unsigned short {{
   kSpace = {_SPACE},  // Separates words.
   kBreak = {_BREAK},  // Is a word: punctuation and CJK ideographs.
   kDropped = {_DROPPED},  // Vanishes: control and format characters.
@@ -48,12 +51,14 @@ enum Kind : unsigned char {{
   kCaseIgnorable = {_IGNORABLE},  // Is passed over in that decision.
   kLetter = {_LETTER},  // What byte pairs make words of.
   kNumber = {_NUMBER},
+  kCombining = {_COMBINES},  // NFC may join it to the character before it.
+  kOrder = {_ORDER},  // Times the place of its combining class, from 0.
 }};
 
 struct Range {{
   char32_t first;
   char32_t last;
-  unsigned char kind;
+  unsigned short kind;
 }};
 
 // Ascending; characters in no range have no kind.
@@ -72,6 +77,22 @@ constexpr Replacement kReplacements[] = {{
 {replacements}
 }};
 
+// NFD of the characters that it changes, ascending; without the syllables.
+constexpr Replacement kDecompositions[] = {{
+{decompositions}
+}};
+
+struct Composition {{
+  char32_t first;
+  char32_t second;
+  char32_t to;
+}};
+
+// The characters that NFC joins, ascending; without the syllables.
+constexpr Composition kCompositions[] = {{
+{compositions}
+}};
+
 }}  // namespace unicode
 }}  // namespace bert_span
 
@@ -88,9 +109,11 @@ def main():
   # ignore what is ignorable.
   after, _ = _normalized(uncased, "{}Σ")
   after_cased, _ = _normalized(uncased, "a{}Σ")
-  is_letter, is_number, is_white = (
-    _matches(group) for group in (r"\p{L}", r"\p{N}", f"[{WHITE_SPACE}]")
+  is_letter, is_number, is_white, combines = (
+    _matches(group)
+    for group in (r"\p{L}", r"\p{N}", f"[{WHITE_SPACE}]", COMBINING)
   )
+  orders = _orders([*itertools.compress(map(chr, _CODES), combines)])
   kinds = []
   for i, kind in enumerate(_word_kinds(cased)):
     is_cased = after[i].endswith("ς")
@@ -102,6 +125,8 @@ def main():
       | _IGNORABLE * is_ignorable
       | _LETTER * is_letter[i]
       | _NUMBER * is_number[i]
+      | _COMBINES * combines[i]
+      | _ORDER * orders.get(chr(_CODES[i]), 0)
     )
     is_space = kind == _SPACE or _CODES[i] in _DROPPED_SPACES
     assert is_white[i] == is_space, hex(_CODES[i])
@@ -114,27 +139,42 @@ def main():
     if kind:
       first, last = _CODES[indices[0]], _CODES[indices[-1]]
       ranges.append(f"  {{0x{first:X}, 0x{last:X}, {kind}}},")
-  replacements = {
-    code: lower[i]
-    for i, code in enumerate(_CODES)
-    if lower[i] not in ("", chr(code)) and code not in _SYLLABLES
-  }
-  longest = max(map(len, replacements.values()))
+  decomposed = _normal_forms("NFD")
   for syllable in _SYLLABLES:
-    assert lower[syllable] == _letters(syllable), hex(syllable)
-  rows = (
-    f"  {{0x{code:X}, {{{', '.join(f'0x{ord(c):X}' for c in to)}}}}},"
-    for code, to in replacements.items()
-  )
+    letters = _letters(syllable)
+    assert lower[syllable] == decomposed[syllable] == letters, hex(syllable)
+  composed = _normal_forms("NFC")
+  pairs = {}
+  for code, parts in decomposed.items():
+    is_changed = parts != chr(code) == composed[code]
+    if is_changed and code not in _SYLLABLES:
+      (first,) = _normalize([parts[:-1]], "NFC")
+      pairs[ord(first), ord(parts[-1])] = code
+  joined = _normalize([chr(a) + chr(b) for a, b in pairs], "NFC")
+  assert joined == [chr(code) for code in pairs.values()]
   _PATH.write_text(
     _HEADER.format(
       **globals(),
       tensorflow=tf.__version__,
       text=tf_text.__version__,
       ranges="\n".join(ranges),
-      longest=longest,
-      replacements="\n".join(rows),
+      longest=max(map(len, (*lower, *decomposed.values()))),
+      replacements=_rows(dict(zip(_CODES, lower, strict=True))),
+      decompositions=_rows(decomposed),
+      compositions="\n".join(
+        f"  {{0x{first:X}, 0x{second:X}, 0x{code:X}}},"
+        for (first, second), code in sorted(pairs.items())
+      ),
     )
+  )
+
+
+def _rows(replacements):
+  """The rows of what characters are replaced by, those that stay left out."""
+  return "\n".join(
+    f"  {{0x{code:X}, {{{', '.join(f'0x{ord(c):X}' for c in to)}}}}},"
+    for code, to in replacements.items()
+    if to not in ("", chr(code)) and code not in _SYLLABLES
   )
 
 
@@ -168,6 +208,45 @@ def _matches(pattern):
   """Whether each code point is of a class of RE2's."""
   found = (tf.strings.regex_full_match(b, pattern) for b in _batches("{}"))
   return [matches for batch in found for matches in batch.numpy().tolist()]
+
+
+def _normal_forms(name):
+  """Each code point and its NFC or NFD, the name of a normal form."""
+  characters = map(chr, _CODES)
+  return dict(zip(_CODES, _normalize(characters, name), strict=True))
+
+
+def _normalize(texts, name):
+  texts = [text.encode() for text in texts]
+  return [text.decode() for text in tf_text.normalize_utf8(texts, name).numpy()]
+
+
+def _orders(characters):
+  """The place of each character's combining class, from 1; 0 of class 0.
+
+  NFD exchanges two characters if the class of the first one is higher, and
+  neither is 0.
+  """
+  orders = {
+    character: 0
+    for character, nfd in zip(
+      characters, _normalize(characters, "NFD"), strict=True
+    )
+    if character == nfd
+  }
+  first = {}  # The first character of each class.
+  for code in _CODES:
+    first.setdefault(unicodedata.combining(chr(code)), chr(code))
+  _, *first = (character for _, character in sorted(first.items()))
+  higher = [("{0}{1}", other, order) for order, other in enumerate(first, 2)]
+  for template, other, order in (("{1}{0}", first[-1], 1), *higher):
+    texts = [template.format(character, other) for character in orders]
+    for character, text, nfd in zip(
+      orders, texts, _normalize(texts, "NFD"), strict=True
+    ):
+      if text != nfd:
+        orders[character] = order
+  return orders
 
 
 def _batches(template):
