@@ -65,7 +65,7 @@ def prepare_sides(model, questions, folder, peers):
   """
   from benchmarks.huggingface_peer import write_onnx
   from bert_span.extractors.span_extractor import SpanExtractor
-  from bert_span.presets.huggingface import save_huggingface
+  from bert_span.presets.huggingface_writer import save_huggingface
   from bert_span.serving.signatures import ServedModel, write_saved_model
 
   extractor = SpanExtractor.from_preset(model)

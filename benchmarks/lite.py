@@ -176,7 +176,7 @@ def _write_onnx(extractor, plain, quantized):
   from onnxruntime import quantization
 
   from benchmarks.huggingface_peer import write_onnx
-  from bert_span.presets.huggingface import save_huggingface
+  from bert_span.presets.huggingface_writer import save_huggingface
 
   save_huggingface(extractor, plain)
   write_onnx(plain)

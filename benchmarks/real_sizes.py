@@ -118,7 +118,7 @@ def _write(name, path):
   """Writes a random model in transformers' format."""
   from benchmarks.random_models import random_encoder, random_span_model
   from bert_span.data.preprocessor import SpanPreprocessor
-  from bert_span.presets.huggingface import save_huggingface
+  from bert_span.presets.huggingface_writer import save_huggingface
 
   architecture, shape, size = _MODELS[name]
   vocabulary = _vocabulary(architecture, size)

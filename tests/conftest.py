@@ -50,7 +50,7 @@ def shared_data():
 def uncased_vocab_file():
   """The vocabulary of the uncased BERT models, or a skip."""
   # Loads TensorFlow, for which the process that starts the workers waits.
-  from bert_span.presets.huggingface import find_packaged_minilm
+  from bert_span.presets.packaged_minilm import find_packaged_minilm
 
   try:
     directory = find_packaged_minilm()

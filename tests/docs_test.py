@@ -309,7 +309,7 @@ def test_the_blocks_of_a_page_run_in_their_order(
   models = {*re.findall(r"hf://([\w-]+/[\w-]+)", run)}
   if models or page == "docs/coming_from_transformers.md":
     from bert_span import SpanExtractor
-    from bert_span.presets.huggingface import save_huggingface
+    from bert_span.presets.huggingface_writer import save_huggingface
 
     extractor = SpanExtractor.from_preset(tiny_model)
     save_huggingface(extractor, reader_folder / "DIR")

@@ -15,7 +15,7 @@ from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.pipelines import pipeline
-from bert_span.presets.huggingface import save_huggingface
+from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions

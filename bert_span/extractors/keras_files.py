@@ -2,8 +2,6 @@
 
 import os
 
-import numpy as np
-
 from bert_span.modeling.encoder import merged_weights
 from bert_span.modeling.keras_internals import (
   keras_content,
@@ -22,7 +20,7 @@ def write_keras_file(extractor, path, overwrite, is_folder):
   parts = extractor, extractor.head, extractor.preprocessor
   classes = {type(part).__name__: type(part) for part in parts}
   read_back = {
-    weight.path: np.array(weight)
+    weight.path: weight
     for weight in load_keras_content(content, classes).weights
   }
   check_read_back(merged_weights(extractor), read_back, path)

@@ -9,7 +9,7 @@ import numpy as np
 from bert_span.extractors.loading import load_extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import architecture_of
-from bert_span.presets import huggingface
+from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.presets.model_card import is_written_here
 from bert_span.presets.span_config import MODEL_CARD, find_model_file
 from bert_span.storage.atomic_file import write_bytes
@@ -43,7 +43,7 @@ def convert(options: "ConvertOptions"):
         f"{model} has a {extractor.head_name} head, which transformers has no "
         "class for. Only models with a span head are written for it."
       )
-    huggingface.save_huggingface(extractor, output_dir)
+    save_huggingface(extractor, output_dir)
   else:
     extractor.save_to_preset(output_dir)
   card = find_model_file(model, MODEL_CARD)

@@ -18,7 +18,7 @@ from bert_span.extractors.loading import (
   merged_options,
   saved_config,
 )
-from bert_span.presets.model_directory import VOCABULARY_FILE
+from bert_span.presets.directory_tokenizer import VOCABULARY_FILE
 from bert_span.presets.span_config import TASK_FILE, find_embedded_model
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.squad.reader import read_squad

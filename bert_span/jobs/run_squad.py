@@ -33,8 +33,8 @@ from bert_span.extractors.preset_loader import (
 from bert_span.jobs.dry_run import fine_tuning_lines
 from bert_span.modeling.heads import weights_by_name
 from bert_span.options.fields import flagfile_text
+from bert_span.presets.directory_weights import read_heads
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.presets.model_directory import read_heads
 from bert_span.presets.selection import selection_words
 from bert_span.presets.span_config import read_span_config
 from bert_span.reporting.score_table import format_bio_scores, format_scores

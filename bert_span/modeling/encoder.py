@@ -100,20 +100,21 @@ def layer_calls(backbone):
 
 
 def merged_weights(model):
-  """Returns the weights of a model and their values, with LoRA merged in.
+  """Iterates over the weights of a model and their values, with LoRA merged in.
 
   The pairs are those of a model without LoRA: LoRA's own weights are left out.
+  Values are copied one by one: together they take the memory of a model.
   """
   check_not_quantized(model)
   values, adapters = {}, set()
   for weight, scale, a, b in lora_products(model):
     adapters |= {id(a), id(b)}
     values[id(weight)] = weight + scale * keras.ops.matmul(a, b)
-  return [
+  return (
     (weight, keras.ops.convert_to_numpy(values.get(id(weight), weight)))
     for weight in model.weights
     if id(weight) not in adapters
-  ]
+  )
 
 
 def check_not_quantized(model):

@@ -13,7 +13,7 @@ _CASED_NAME = re.compile(r"(?<!un)cased_L-")
 
 
 def arrays_sha256(arrays):
-  """SHA-256 of the numbers in some arrays or variables."""
+  """Returns the SHA-256 of the numbers in a list of arrays or variables."""
   import numpy as np  # Half of the time of a program's --help.
 
   digest = hashlib.sha256()
@@ -58,7 +58,7 @@ class EncoderSource(CheckedOptions):
     "file of its other tokens.",
     is_input=True,
   )
-  # None takes the preset's, or else True.
+  # With None, the preset decides; True if it does not say.
   do_lower_case: bool | None = option(
     None,
     "Whether text is lower-cased and loses its accents; true for uncased "
@@ -90,27 +90,28 @@ class EncoderSource(CheckedOptions):
     return load_original(self.bert_config_file, checkpoint)
 
   def weights_digest(self, loaded):
-    """SHA-256 of a LoadedPreset's weights; None for random ones."""
+    """Returns the SHA-256 of a LoadedPreset's weights, None if random."""
     if not (self.preset or self.init_checkpoint):
-      return None  # They follow from the seed.
+      return None  # Random weights follow from the seed.
     arrays = list(loaded.backbone.weights)
     for _, tensors in sorted(loaded.head_weights.items()):
       arrays += [tensors[name] for name in sorted(tensors)]
     return arrays_sha256(arrays)
 
   def lower_case(self, loaded):
-    """Whether text is lower-cased for a LoadedPreset."""
-    given, trained = self.do_lower_case, loaded.lower_case
-    if trained is None and (self.vocab_file or "").endswith(".model"):
-      # That of an ALBERT of the original says it.
+    """Returns whether text is lower-cased for a LoadedPreset."""
+    option_value, trained_value = self.do_lower_case, loaded.lower_case
+    if trained_value is None and (self.vocab_file or "").endswith(".model"):
+      # The original ALBERT's model says it.
       rules = loaded.vocabulary(self.vocab_file).albert_rules
-      trained = rules["do_lower_case"]
-    if None not in (given, trained) and given != trained:
+      trained_value = rules["do_lower_case"]
+    both = option_value, trained_value
+    if None not in both and option_value != trained_value:
       raise ValueError(
-        f"do_lower_case={given} contradicts {loaded.description}, which was "
-        f"trained with {trained}. Leave it out."
+        f"do_lower_case={option_value} contradicts {loaded.description}, which "
+        f"was trained with {trained_value}. Leave it out."
       )
-    if given is None and trained is None and self.preset:
+    if both == (None, None) and self.preset:
       # As in `load`.
       from bert_span.text.vocabulary import (
         WORD_PIECES,
@@ -128,4 +129,4 @@ class EncoderSource(CheckedOptions):
         "this is wrong."
       )
       return lower_case
-    return given is not False and trained is not False
+    return False not in both

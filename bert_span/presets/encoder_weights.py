@@ -39,20 +39,20 @@ USE_CONFIG = "Use the configuration file that came with these weights."
 
 @dataclasses.dataclass(frozen=True)
 class LoadedPreset:
-  """An encoder of a source, its trained heads, and what it says about text."""
+  """An encoder, its trained heads, and what its source says about text."""
 
   backbone: keras_hub.models.Backbone
-  # Of trained heads: layer name ("span_head") -> weight name -> float array.
+  # Trained heads: layer name ("span_head") -> weight name -> float array.
   head_weights: dict[str, dict[str, np.ndarray]] = dataclasses.field(
     default_factory=dict
   )
   vocabulary_path: str | None = None  # beside the weights
   lower_case: bool | None = None  # in training; None if that is not known
-  # Arguments of `WordPieces`, if they are unusual. An ALBERT's SentencePieces
-  # may keep accents, too.
+  # Arguments of `WordPieces`, if they are unusual. Of them, keeps_accents is
+  # also used for an ALBERT's SentencePieces.
   word_rules: dict[str, bool] = dataclasses.field(default_factory=dict)
   # Pairs of an `AddedToken` and its id, see `extended`; None if the file of the
-  # vocabulary says it.
+  # vocabulary lists the added tokens.
   added_tokens: list | None = None
   description: str = ""  # the source in words, for the log
 
@@ -68,7 +68,14 @@ class LoadedPreset:
         )
 
   def vocabulary(self, vocab_file=None):
-    """Its vocabulary, or that of another file, as `load_vocabulary` has it."""
+    """Returns the preset's vocabulary, as `load_vocabulary` does.
+
+    Args:
+      vocab_file: path of another vocabulary that is read instead.
+
+    Raises:
+      ValueError: there is no vocabulary, or it does not fit the encoder.
+    """
     path = vocab_file or self.vocabulary_path
     if not path:
       raise ValueError(
@@ -79,18 +86,23 @@ class LoadedPreset:
     name = architecture_of(self.backbone).name
     files = files_of(name)
     vocabulary = load_vocabulary(path, files.piece_family or name)
-    own, added = split_vocabulary(vocabulary)
-    kind = vocabulary_kind(own)
+    base_vocabulary, added_tokens = split_vocabulary(vocabulary)
+    kind = vocabulary_kind(base_vocabulary)
     if any(self.word_rules.values()) and kind == WORD_PIECES:
-      own = WordPieces(own, **self.word_rules)
-    # A tokenizer.json says it itself.
+      base_vocabulary = WordPieces(base_vocabulary, **self.word_rules)
+    # A tokenizer.json contains these rules, a SentencePiece model does not.
     if name == "albert" and kind == SENTENCE_PIECES and path.endswith(".model"):
-      keeps_accents = self.word_rules.get("keeps_accents", False)
-      own = own.with_albert_rules(self.lower_case is not False, keeps_accents)
-    vocabulary = ExtendedVocabulary(own, added) if added else own
+      base_vocabulary = base_vocabulary.with_albert_rules(
+        lower_case=self.lower_case is not False,
+        keeps_accents=self.word_rules.get("keeps_accents", False),
+      )
     rows = encoder_config(self.backbone).vocabulary_size
     if self.added_tokens is not None and not vocab_file:
-      vocabulary = self._extended(own, rows)
+      vocabulary = self._extended(base_vocabulary, rows)
+    elif added_tokens:
+      vocabulary = ExtendedVocabulary(base_vocabulary, added_tokens)
+    else:
+      vocabulary = base_vocabulary
     tokens = getattr(vocabulary, "tokens", vocabulary)
     if kind not in files.tokens:
       raise ValueError(
@@ -112,38 +124,49 @@ class LoadedPreset:
     return vocabulary
 
   def _extended(self, vocabulary, rows):
-    """A vocabulary with the added tokens that have embeddings."""
-    kept = []
-    for token, number in self.added_tokens:
-      result = extended(vocabulary, [*kept, (token, number)], self.description)
-      if number is None and len(result.tokens) > rows:
+    """Returns a vocabulary with the added tokens that have embeddings."""
+    with_embeddings = []
+    for token, token_id in self.added_tokens:
+      candidates = [*with_embeddings, (token, token_id)]
+      tokens = extended(vocabulary, candidates, self.description).tokens
+      if token_id is None and len(tokens) > rows:
         log_line(
-          f"{self.description} names the token {token.content!r}, which has no "
-          f"embedding among {rows}. It is ordinary characters in a text."
+          f"{self.description} names the token {token.content!r}, but has no "
+          f"embedding for it among {rows}. In a text it is ordinary characters."
         )
       else:
-        kept.append((token, number))
-    return extended(vocabulary, kept, self.description)
+        with_embeddings = candidates
+    return extended(vocabulary, with_embeddings, self.description)
 
 
 def read_bert_config(path):
   """Returns the `EncoderConfig` of the original's bert_config.json.
 
-  As in its BertConfig, missing keys have defaults and unknown ones are ignored.
-  A file with keys of MobileBERT's BertConfig describes a MobileBERT, and one
-  with keys of AlbertConfig, an albert_config.json, an ALBERT.
+  As in its BertConfig, missing keys have defaults and unknown keys are ignored.
+  A file with keys that only MobileBERT's or ALBERT's configuration has, such as
+  an albert_config.json, describes such a model.
   """
   values = read_json_object(path)
-  own = {"albert": albert.ORIGINAL_KEYS, "mobilebert": mobilebert.ORIGINAL_KEYS}
-  found = (name for name, keys in own.items() if values.keys() & {*keys})
-  name = next(found, "bert")
+  name = "bert"
+  if not values.keys().isdisjoint(albert.ORIGINAL_KEYS):
+    name = "albert"
+  elif not values.keys().isdisjoint(mobilebert.ORIGINAL_KEYS):
+    name = "mobilebert"
   if values.get("hidden_act") == "gelu":
     values["hidden_act"] = "gelu_new"  # What the original calls "gelu".
   return parse_config(name, values, path, files_of(name).keys)
 
 
 def parse_config(architecture, values, path, keys):
-  """Returns the `EncoderConfig` of a JSON object; keys: its names by field."""
+  """Returns the `EncoderConfig` that a JSON object describes.
+
+  Args:
+    architecture: name in `ARCHITECTURES`.
+    values: the JSON object, a dict.
+    path: path of its file, for messages.
+    keys: dict from fields of the config to keys of the object; a field that is
+      missing is its own key.
+  """
   config_type = ARCHITECTURES[architecture].config
   settings, key = {"architecture": architecture}, ""
   try:
@@ -168,25 +191,35 @@ def parse_config(architecture, values, path, keys):
 
 
 def original_weights(config):
-  """The original's names and shapes of all weights of an `EncoderConfig`.
+  """Returns the original's names and shapes of an encoder's weights.
 
-  Returns a dict from each weight's path in the backbone to (name without
-  "bert/", shape).
+  Args:
+    config: `EncoderConfig`.
+
+  Returns:
+    A dict from each weight's path in the backbone to a pair: its name in the
+    original, without "bert/", and its shape there.
   """
-  names = files_of(config.architecture).original_weights(config)
+  names = files_of(config.architecture).original_weight_names(config)
   weights = unfilled_encoder(config).weights
   return {w.path: (names[w.path], flat_shape(w.path, w.shape)) for w in weights}
 
 
 def original_tensors(backbone):
-  """The weights as float32 arrays in the original's layout, by its names."""
+  """Returns a backbone's weights as the original's checkpoints have them.
+
+  It is a dict from the original's names, without "bert/", to float32 arrays.
+  """
   config = encoder_config(backbone)
-  names = files_of(config.architecture).original_weights(config)
+  names = files_of(config.architecture).original_weight_names(config)
   return {names[path]: value for path, value in flat_tensors(backbone).items()}
 
 
 def flat_tensors(backbone):
-  """The weights of a backbone as float32 arrays, by their paths, see below."""
+  """Returns a backbone's weights, in their `flat_shape`, by their paths.
+
+  They are float32 arrays.
+  """
   return {
     weight.path: value.astype("float32").reshape(
       flat_shape(weight.path, weight.shape)
@@ -196,9 +229,14 @@ def flat_tensors(backbone):
 
 
 def flat_shape(path, shape):
-  """The shape of a weight with all heads in one axis, by its path.
+  """Returns the shape of a weight with all attention heads in one axis.
 
-  A kernel is [inputs, outputs] and a bias [outputs], as in others' files.
+  A kernel is [inputs, outputs] and a bias [outputs], as in the files of other
+  packages.
+
+  Args:
+    path: of the weight in the backbone.
+    shape: of the weight in the backbone.
   """
   shape = tuple(shape)
   if path.endswith("attention_output/kernel"):  # [heads, size, hidden]
@@ -209,42 +247,39 @@ def flat_shape(path, shape):
 
 
 def unfilled_encoder(config):
-  """Builds the encoder of a config, whose weights take no memory yet.
-
-  `set_value` gives each of them its value.
-  """
+  """Builds an encoder whose weights take no memory before `initialize`."""
   with without_values():
-    # What is random is not scaled.
+    # KerasHub's deviation, so that there are no values to scale.
     return build_encoder(dataclasses.replace(config, initializer_range=0.02))
 
 
-def initialize(backbone, read):
-  """Gives the variables of an `unfilled_encoder` their values.
+def initialize(backbone, value_of):
+  """Sets the values of the variables of an `unfilled_encoder`.
 
   Args:
     backbone: the encoder.
-    read: function of a weight to its value, or None for a random one.
+    value_of: function from a weight to its value; None for a random value.
   """
   weights = {id(weight) for weight in backbone.weights}
   for variable in backbone.variables:  # Seeds of dropout are no weights.
-    value = read(variable) if id(variable) in weights else None
+    value = value_of(variable) if id(variable) in weights else None
     set_value(variable, value)
 
 
-def check_read_back(saved, read, path):
-  """Refuses a file that was just written and does not give the weights back.
+def check_read_back(saved, values_read, path):
+  """Refuses a file that was just written if its values are not those saved.
 
   Args:
     saved: pairs of weights and the values that were saved.
-    read: dict of the values that were read, by the weights' paths or names.
-    path: of the file, for the message.
+    values_read: dict from the weights' paths to arrays or variables of the file.
+    path: path of the file, for the message.
   """
   for weight, value in saved:
     reason = None
     if not np.all(np.isfinite(value)):
       reason = "holds a number that is infinite or NaN: train it again"
-    elif not np.array_equal(value, read.get(weight.path)):
-      reason = "is read back otherwise than it was written: check the disk"
+    elif not np.array_equal(value, values_read.get(weight.path)):
+      reason = "has another value in the file than was written: check the disk"
     if reason:
       raise ValueError(
         f"{os.path.basename(path)} is not written. The weight {weight.path} "
@@ -252,55 +287,55 @@ def check_read_back(saved, read, path):
       )
 
 
-def load_encoder(config, names, shapes, read, source):
+def load_encoder(config, weight_names, shapes, read, source):
   """Builds the encoder of a config and fills it with stored tensors.
 
   Args:
     config: `EncoderConfig`.
-    names: function of an `EncoderConfig` to a dict from paths of weights to the
-      names that they are stored under.
-    shapes: dict from the names of the stored tensors to their shapes.
-    read: function of a name to its tensor. Both have the layout of
-      `flat_shape`.
+    weight_names: function from an `EncoderConfig` to a dict from the paths of
+      its weights to the names of stored tensors.
+    shapes: dict from the names of the stored tensors to their shapes, in the
+      layout of `flat_shape`.
+    read: function from a name to its tensor, in the same layout.
     source: the file or directory, for messages.
 
   Raises:
     ValueError: tensors are missing (other than the pooler's), have other
-      shapes, or are those of more layers.
+      shapes, or belong to more layers.
   """
-  stored = names(config)
-  missing = [name for name in stored.values() if name not in shapes]
-  encoder = [name for name in missing if "pooler" not in name]
-  if encoder:
+  names = weight_names(config)
+  missing_names = [name for name in names.values() if name not in shapes]
+  required_names = [name for name in missing_names if "pooler" not in name]
+  if required_names:
     raise ValueError(
-      f"{source} lacks {abridged(encoder)} of the configuration's encoder. It "
-      f"holds {abridged(sorted(shapes))}. {USE_CONFIG}"
+      f"{source} lacks {abridged(required_names)} of the configuration's "
+      f"encoder. It holds {abridged(sorted(shapes))}. {USE_CONFIG}"
     )
-  deeper = {*names(config.deeper()).values()} - {*stored.values()}
-  if deeper & shapes.keys():
+  deeper_names = {*weight_names(config.deeper()).values()} - {*names.values()}
+  if deeper_names := deeper_names & shapes.keys():
     raise ValueError(
       f"{source} holds more layers than the configuration: "
-      f"{abridged(sorted(deeper & shapes.keys()))}. {USE_CONFIG}"
+      f"{abridged(sorted(deeper_names))}. {USE_CONFIG}"
     )
   backbone = unfilled_encoder(config)
   for weight in backbone.weights:
-    name = stored[weight.path]
+    name = names[weight.path]
     shape = flat_shape(weight.path, weight.shape)
     if name in shapes and tuple(shapes[name]) != shape:
       raise ValueError(
         f"{source}: {name} has shape {list(shapes[name])}, but the "
         f"configuration asks for {list(shape)}. {USE_CONFIG}"
       )
-  if missing:
+  if missing_names:
     log_line(f"{source} has no pooler; it gets random, unused weights.")
 
-  def value(weight):
-    name = stored[weight.path]
+  def value_of(weight):
+    name = names[weight.path]
     if name not in shapes:
       return None
     return np.asarray(read(name), np.float32).reshape(weight.shape)
 
-  initialize(backbone, value)
+  initialize(backbone, value_of)
   return backbone
 
 
@@ -350,34 +385,41 @@ class CheckpointReader:
 
 
 def find_checkpoint(local, directory):
-  """The prefix of the only or the latest checkpoint in a folder, or None.
+  """Returns the path prefix of the checkpoint in a folder, None without one.
+
+  Of several checkpoints it is the latest.
 
   Args:
-    local: the folder.
-    directory: its name for messages.
+    local: the local folder.
+    directory: name of the folder for messages.
 
   Raises:
-    ValueError: no file says which is the latest.
+    ValueError: no file says which of several checkpoints is the latest.
   """
   files = sorted(os.listdir(local))
-  names = [n.removesuffix(".index") for n in files if n.endswith(".index")]
-  if not names:
+  prefixes = [n.removesuffix(".index") for n in files if n.endswith(".index")]
+  if not prefixes:
     return None
-  name = names[0]
-  if len(names) > 1:
-    name = os.path.basename(tf.train.latest_checkpoint(local) or "")
-  if name not in names:
+  prefix = prefixes[0]
+  if len(prefixes) > 1:
+    prefix = os.path.basename(tf.train.latest_checkpoint(local) or "")
+  if prefix not in prefixes:
     raise ValueError(
-      f"{directory} has several checkpoints: {', '.join(names)}. Give one as "
-      "init_checkpoint, with its bert_config_file."
+      f"{directory} has several checkpoints: {', '.join(prefixes)}. Give one "
+      "as init_checkpoint, with its bert_config_file."
     )
-  return os.path.join(local, name)
+  return os.path.join(local, prefix)
 
 
 def load_tf1_checkpoint(config, checkpoint):
-  """Loads a checkpoint of the original as a `LoadedPreset`."""
-  stored = CheckpointReader(checkpoint)
-  shapes = stored.shapes
+  """Loads a checkpoint of the original as a `LoadedPreset`.
+
+  Args:
+    config: `EncoderConfig`.
+    checkpoint: path prefix, such as .../bert_model.ckpt.
+  """
+  reader = CheckpointReader(checkpoint)
+  shapes = reader.shapes
   head = {}
   if _HEAD_KERNEL in shapes:
     if shapes[_HEAD_KERNEL] != [2, config.hidden_dim]:
@@ -385,22 +427,22 @@ def load_tf1_checkpoint(config, checkpoint):
         f"{checkpoint}: {_HEAD_KERNEL} must have the shape "
         f"[2, {config.hidden_dim}]. Received: {shapes[_HEAD_KERNEL]}"
       )
-    head["kernel"] = stored.read(_HEAD_KERNEL).T  # [hidden, 2]
+    head["kernel"] = reader.read(_HEAD_KERNEL).T  # [hidden, 2]
     if _HEAD_BIAS in shapes:
-      head["bias"] = stored.read(_HEAD_BIAS)
+      head["bias"] = reader.read(_HEAD_BIAS)
 
-  def names(config):
-    weights = files_of(config.architecture).original_weights(config)
-    return {path: f"bert/{name}" for path, name in weights.items()}
+  def weight_names(config):
+    names = files_of(config.architecture).original_weight_names(config)
+    return {path: f"bert/{name}" for path, name in names.items()}
 
   return LoadedPreset(
-    load_encoder(config, names, shapes, stored.read, checkpoint),
+    load_encoder(config, weight_names, shapes, reader.read, checkpoint),
     {"span_head": head} if head else {},
     description=f"the TensorFlow 1 checkpoint {checkpoint}",
   )
 
 
 def abridged(names, most=5):
-  """A list in words, cut to its first few entries."""
+  """Returns the first few names of a list, and how many more there are."""
   text = ", ".join(names[:most]) or "no tensors"
   return f"{text} and {len(names) - most} more" if len(names) > most else text

@@ -20,7 +20,7 @@ _HUGGINGFACE = "hf://"
 _SCHEMES = (_HUGGINGFACE, "kaggle://", "modelscope://")
 _NAME = re.compile(r"[\w.-]+/[\w.-]+")
 _CONFIG_FILE = "config.json"
-# Everything but the weights.
+# All files but the weights.
 _DESCRIPTIONS = (
   *(_CONFIG_FILE, "metadata.json", "selection.json"),
   *("checksums.json", "task.json", "preprocessor.json", "README.md"),
@@ -34,7 +34,7 @@ _SAFETENSORS = (
   "model-*-of-*.safetensors",
 )
 _PICKLED = (*pickled_weights.FILES, "pytorch_model-*-of-*.bin")
-# What KerasHub fetches one by one.
+# KerasHub fetches these files one by one.
 _KERAS_FILES = (
   *("config.json", "metadata.json", "model.weights.h5", "tokenizer.json"),
   *("task.json", "task.weights.h5", "preprocessor.json", "checksums.json"),
@@ -55,17 +55,17 @@ _fetched = {}  # handle -> directory
 
 
 def is_handle(preset):
-  """Whether a preset is a name on a hub."""
+  """Returns whether a preset is a name on a hub."""
   return os.fspath(preset).startswith(_SCHEMES)
 
 
 def with_scheme(name):
-  """A name of the form owner/name as a handle; others are unchanged."""
+  """Returns owner/name as a handle, and any other name unchanged."""
   return f"{_HUGGINGFACE}{name}" if _NAME.fullmatch(name) else name
 
 
 def fetch(preset, token=None, local_files_only=False):
-  """Downloads what is read of a model, unless it is in the cache.
+  """Returns the local directory of a model, downloaded unless it is cached.
 
   Args:
     preset: a handle; anything else is returned as it is.
@@ -88,12 +88,12 @@ def fetch(preset, token=None, local_files_only=False):
 
 
 def fetched(preset):
-  """As `fetch`, but what this process has fetched is not looked up again."""
+  """Fetches a preset as `fetch` does, but only once in a process."""
   return _fetched.get(os.fspath(preset)) or fetch(preset)
 
 
 def fetch_by_keras_hub(preset):
-  """The local directory of a name or handle that KerasHub downloads."""
+  """Returns the local directory of a preset that KerasHub downloads."""
   try:
     paths = {name: preset_file(preset, name) for name in _KERAS_FILES}
     if not paths[_CONFIG_FILE]:
@@ -120,7 +120,8 @@ def _fetch_huggingface(handle, token, local_files_only):
   def call(function, **arguments):
     try:
       return function(name, **arguments)
-    except Exception as error:  # The client lets those of its own client pass.
+    # The client raises its own exceptions, and those of its HTTP client.
+    except Exception as error:
       reason = _reason(error, failures)
       raise ValueError(f"{handle} {reason}") from error
 
@@ -128,7 +129,7 @@ def _fetch_huggingface(handle, token, local_files_only):
   repo_info = api.repo_info
 
   def ask(repo_id, **arguments):
-    """`HfApi.repo_info`, which else waits for ever where packets get lost."""
+    """Calls `HfApi.repo_info` with a timeout; it waits for ever without one."""
     arguments["timeout"] = constants.HF_HUB_ETAG_TIMEOUT
     try:
       return repo_info(repo_id, **arguments)
@@ -147,8 +148,8 @@ def _fetch_huggingface(handle, token, local_files_only):
     name, _CONFIG_FILE, revision=commit.resolved
   )
   if commit == revision and not (local_files_only or isinstance(cached, str)):
-    # A commit was not asked for. Listing its files would be tried again and
-    # again without a network.
+    # A preset that names a commit was not looked up yet. Without a network,
+    # the client would try again and again to list its files.
     call(ask, revision=revision)
 
   def fetch_files(patterns):
@@ -177,7 +178,8 @@ def _fetch_huggingface(handle, token, local_files_only):
     raise ValueError(f"{handle}: {error}") from error
   for patterns in weights:
     fetch_files(patterns)
-    if any(fnmatch.filter(os.listdir(folder), each) for each in patterns):
+    files = os.listdir(folder)
+    if any(fnmatch.filter(files, pattern) for pattern in patterns):
       return folder
   names = ", ".join(names[0] for names in weights)
   raise ValueError(
@@ -187,7 +189,7 @@ def _fetch_huggingface(handle, token, local_files_only):
 
 
 def _reason(error, failures):
-  """Why a call of the client failed, and the remedy."""
+  """Returns why a call of the client failed, and the remedy."""
   from huggingface_hub import errors  # As in `_fetch_huggingface`.
 
   if isinstance(error, errors.GatedRepoError):
@@ -213,6 +215,6 @@ def _reason(error, failures):
 
 
 def _first_line(error):
-  """The type of an exception, and its message if it has one."""
+  """Returns the type of an exception and the first line of its message."""
   lines = str(error).strip().splitlines()
   return ": ".join([type(error).__name__, *lines[:1]]).rstrip(".")

@@ -7,12 +7,9 @@ import tensorflow as tf
 
 from bert_span.modeling.architectures import ARCHITECTURES, architecture_of
 from bert_span.modeling.encoder import build_encoder
-from bert_span.presets import (
-  hub,
-  huggingface,
-  model_directory,
-  model_garden,
-)
+from bert_span.presets import hub, model_garden
+from bert_span.presets.directory_tokenizer import find_directory_tokenizer
+from bert_span.presets.directory_weights import load_backbone, read_heads
 from bert_span.presets.encoder_weights import (
   SAVED_MODEL_FILE,
   CheckpointReader,
@@ -21,16 +18,27 @@ from bert_span.presets.encoder_weights import (
   load_tf1_checkpoint,
   read_bert_config,
 )
+from bert_span.presets.huggingface import (
+  CONFIG_FILE,
+  WEIGHTS_FILES,
+  load_huggingface,
+)
+from bert_span.presets.huggingface_tokenizer import find_huggingface_tokenizer
+from bert_span.presets.model_directory import check_checksums
+from bert_span.presets.packaged_minilm import (
+  MINILM_NAME,
+  find_packaged_minilm,
+)
 from bert_span.presets.span_config import EMBEDDED_NAMES, find_embedded_model
 from bert_span.storage.files import local_directory, read_json_object
 
-# One of them is in each config.json of transformers.
+# Every config.json of transformers has one of these keys.
 _HUGGINGFACE_KEYS = "model_type", "architectures"
 _PARAMS_FILE = "params.yaml"
-# Configurations beside a checkpoint.
+# A checkpoint has one of these files beside it.
 _CONFIG_FILES = (
   *("bert_config.json", "albert_config.json"),
-  *(_PARAMS_FILE, huggingface.CONFIG_FILE),
+  *(_PARAMS_FILE, CONFIG_FILE),
 )
 _KINDS = (
   "a directory this package saved or a KerasHub preset (config.json with "
@@ -42,10 +50,16 @@ _KINDS = (
 
 
 def load_original(bert_config_file, init_checkpoint=""):
-  """A LoadedPreset of a TensorFlow checkpoint; random weights by default."""
+  """Loads a TensorFlow checkpoint as a `LoadedPreset`.
+
+  Args:
+    bert_config_file: path of its configuration, a bert_config.json,
+      albert_config.json or params.yaml.
+    init_checkpoint: path prefix of the checkpoint; "" for random weights.
+  """
   is_params = os.path.basename(bert_config_file) == _PARAMS_FILE
-  read = model_garden.read_params if is_params else read_bert_config
-  config = read(bert_config_file)
+  read_config = model_garden.read_params if is_params else read_bert_config
+  config = read_config(bert_config_file)
   if not init_checkpoint:
     source = f"random weights, sizes from {bert_config_file}"
     return LoadedPreset(build_encoder(config), description=source)
@@ -55,17 +69,23 @@ def load_original(bert_config_file, init_checkpoint=""):
 
 
 def load_pretrained(preset, verify=True):
-  """The LoadedPreset of a directory or name, see `EncoderSource.preset`.
+  """Loads a directory or a name as a `LoadedPreset`.
 
-  A preset is any path of tf.io.gfile, a name on a hub, or one of KerasHub.
+  Args:
+    preset: a directory, which is any path of tf.io.gfile, or a name: on a hub,
+      of KerasHub, or of an installed encoder; see `EncoderSource.preset`.
+    verify: whether a model directory is compared with its checksums.
   """
   preset = find_embedded_model(hub.fetch(preset))
   if tf.io.gfile.isdir(preset):
     return _load_directory(preset, verify)
-  if preset == huggingface.MINILM_NAME:
-    return huggingface.load_huggingface(huggingface.find_packaged_minilm())
-  architectures = ARCHITECTURES.values()
-  names = [n for each in architectures for n in sorted(each.backbone.presets)]
+  if preset == MINILM_NAME:
+    return load_huggingface(find_packaged_minilm())
+  names = [
+    name
+    for architecture in ARCHITECTURES.values()
+    for name in sorted(architecture.backbone.presets)
+  ]
   if preset in names:
     return _load_directory(hub.fetch_by_keras_hub(preset), verify)
   try:
@@ -77,7 +97,7 @@ def load_pretrained(preset, verify=True):
       f"{preset} is a file. Give the directory that it is in. An encoder comes "
       f"from {_KINDS}."
     )
-  names = [*EMBEDDED_NAMES, huggingface.MINILM_NAME, *names]
+  names = [*EMBEDDED_NAMES, MINILM_NAME, *names]
   raise ValueError(
     f"There is no directory and no preset {preset!r}. An encoder comes from "
     f"{_KINDS}; the names are {', '.join(names)}. A name on Hugging Face's hub "
@@ -90,11 +110,11 @@ def _load_directory(directory, verify):
     loaded = _load_local(local, directory, verify)
   if local == directory:
     return loaded
-  # The temporary copy is gone by now.
-  vocabulary = loaded.vocabulary_path
+  # The temporary copy does not exist any more.
+  path = loaded.vocabulary_path
   return dataclasses.replace(
     loaded,
-    vocabulary_path=vocabulary and vocabulary.replace(local, directory, 1),
+    vocabulary_path=path and path.replace(local, directory, 1),
     description=loaded.description.replace(local, directory),
   )
 
@@ -103,32 +123,24 @@ def _load_local(local, directory, verify):
   """Loads a local directory; `directory` is its name for messages."""
   files = sorted(os.listdir(local))
   values = {}
-  if huggingface.CONFIG_FILE in files:
-    values = read_json_object(os.path.join(local, huggingface.CONFIG_FILE))
+  if CONFIG_FILE in files:
+    values = read_json_object(os.path.join(local, CONFIG_FILE))
   if "registered_name" in values:
     return _load_keras(local, verify)
   is_huggingface = not values.keys().isdisjoint(_HUGGINGFACE_KEYS)
-  if is_huggingface and not {*files}.isdisjoint(huggingface.WEIGHTS_FILES):
-    return huggingface.load_huggingface(local)
+  if is_huggingface and not {*files}.isdisjoint(WEIGHTS_FILES):
+    return load_huggingface(local)
   if SAVED_MODEL_FILE in files:
     return model_garden.load_saved_model(local)
   checkpoint = find_checkpoint(local, directory)
   config = next((name for name in _CONFIG_FILES if name in files), None)
   if config and checkpoint:
     loaded = load_original(os.path.join(local, config), checkpoint)
-    name = architecture_of(loaded.backbone).name
-    vocabulary, lower_case, rules, added = huggingface.find_tokenizer(
-      local, name
-    )
-    return dataclasses.replace(
-      loaded,
-      vocabulary_path=vocabulary,
-      lower_case=lower_case,
-      word_rules=rules,
-      added_tokens=added,
-    )
+    architecture = architecture_of(loaded.backbone).name
+    tokenizer = find_huggingface_tokenizer(local, architecture)
+    return dataclasses.replace(loaded, **tokenizer)
   if is_huggingface:
-    return huggingface.load_huggingface(local)
+    return load_huggingface(local)
   raise ValueError(
     f"{directory} has no files of a known kind. An encoder comes from "
     f"{_KINDS}. Received a directory with: {', '.join(files[:10])}"
@@ -137,13 +149,13 @@ def _load_local(local, directory, verify):
 
 def _load_keras(local, verify):
   if verify:
-    model_directory.check_checksums(local)
-  heads = model_directory.read_heads(local)
-  backbone = model_directory.load_backbone(local)
-  kind = "model bert_span trained" if heads else "KerasHub preset"
+    check_checksums(local)
+  heads = read_heads(local)
+  backbone = load_backbone(local)
+  source = "model bert_span trained" if heads else "KerasHub preset"
   return LoadedPreset(
     backbone,
     heads,
-    *model_directory.find_tokenizer(local, backbone),
-    f"the {kind} in {local}",
+    description=f"the {source} in {local}",
+    **find_directory_tokenizer(local, backbone),
   )

@@ -1,4 +1,4 @@
-"""README.md of a model directory, as Hugging Face's hub shows it."""
+"""The README.md of a model directory, a model card of Hugging Face's hub."""
 
 import hashlib
 import os
@@ -15,12 +15,15 @@ _WRITTEN = re.compile(rf"(.*){_MARK}([0-9a-f]{{16}}) -->\n", re.DOTALL)
 
 
 def write_hub_card(unfinished, directory, extractor):
-  """Writes README.md into an unfinished directory, see `replaced_directory`.
+  """Writes README.md, unless a person wrote or edited the current one.
 
-  One in `directory` that a person wrote or edited is kept.
+  Args:
+    unfinished: directory to write into, see `replaced_directory`.
+    directory: directory that it replaces, with the current README.md.
+    extractor: the model.
   """
-  old = os.path.join(directory, MODEL_CARD)
-  if gfile().exists(old) and not is_written_here(old):
+  current_path = os.path.join(directory, MODEL_CARD)
+  if gfile().exists(current_path) and not is_written_here(current_path):
     return
   text = _card(extractor, read_selection(unfinished))
   path = os.path.join(unfinished, MODEL_CARD)
@@ -28,7 +31,7 @@ def write_hub_card(unfinished, directory, extractor):
 
 
 def is_written_here(path):
-  """Whether a file is a card that nobody has edited since it was written."""
+  """Returns whether a file is a card of this package that nobody edited."""
   match = _WRITTEN.fullmatch(read_bytes(path).decode("utf-8", "replace"))
   return match is not None and match[2] == _digest(match[1])
 
@@ -40,16 +43,16 @@ def _digest(text):
 def _card(extractor, selection):
   windows = extractor.window_options
   tokenizer = extractor.preprocessor.tokenizer
-  kind = type(extractor).__name__
+  class_name = type(extractor).__name__
   knows_null = getattr(extractor.decoder_options, "version_2_with_negative", 0)
   lines = ["---", "library_name: keras-hub"]
   if extractor.head_is_trained:
     lines.append("pipeline_tag: question-answering")
   lines += [
-    *("---", f"# {kind}", ""),
+    *("---", f"# {class_name}", ""),
     "Answers a question with what a passage says, character by character.",
     *("", "```python", "import bert_span", ""),
-    f'extractor = bert_span.{kind}.from_preset("hf://OWNER/NAME")',
+    f'extractor = bert_span.{class_name}.from_preset("hf://OWNER/NAME")',
     'extractor.answer("Who built it?", "Anna built the mill in 1895.")',
     *("```", ""),
     f"- Encoder: {architecture_of(extractor.backbone).name}, "

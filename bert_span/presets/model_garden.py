@@ -1,9 +1,10 @@
 """BERTs of TensorFlow 2: checkpoints of Model Garden, SavedModels of TF Hub.
 
 These files store a variable under the path of the objects that hold it, which
-differs: encoder/layer_with_weights-4/_attention_layer/..., variables/5. The
-variable's name is stored, too, and is the same in all of them. Nothing in a
-SavedModel is run: its protocol buffers and its variables are read.
+differs from file to file: encoder/layer_with_weights-4/_attention_layer/..., or
+variables/5. They also store the variable's name, which is the same in all
+files. Nothing in a SavedModel is run: its protocol buffers and its variables
+are read.
 """
 
 import os
@@ -67,7 +68,7 @@ _LAYER = {
   "feedforward_layer_norm/gamma": "output_layer_norm/gamma",
   "feedforward_layer_norm/beta": "output_layer_norm/beta",
 }
-# Names of 2019 and 2020, and those of today.
+# Names of variables in 2019 and 2020 -> names today.
 _OLDER_NAMES = {
   "embedding_postprocessor/type_embeddings": "type_embeddings/embeddings",
   "embedding_postprocessor/position_embeddings": (
@@ -77,7 +78,7 @@ _OLDER_NAMES = {
   "bert_model/encoder/layer_": "transformer/layer_",
   "/self_attention_output/": "/self_attention/attention_output/",
 }
-# A variable of an encoder, of BERT or of its kin.
+# The name of a variable of an encoder, BERT or another one of Model Garden.
 _ENCODER_NAME = re.compile(
   r"(?:^|/)((?:word_embeddings|position_embedding|type_embeddings"
   r"|embeddings/layer_norm|embedding_projection|transformer|pooler_transform)"
@@ -93,7 +94,7 @@ _SHAPES = {
   _QUERY: ("hidden_dim", "num_heads", "head_dim"),
   "transformer/layer_0/intermediate/kernel": ("hidden_dim", "intermediate_dim"),
 }
-# Operations of a SavedModel -> the activation that has them.
+# Operations in the graph of a SavedModel -> the activation that they compute.
 _ACTIVATION_OPS = {
   "Erf": "gelu",
   "Erfc": "gelu",
@@ -120,7 +121,11 @@ _USE_BERT = (
 
 
 def is_object_based(checkpoint):
-  """Whether a `CheckpointReader` is TensorFlow 2's, which stores objects."""
+  """Returns whether a checkpoint stores objects, as TensorFlow 2's do.
+
+  Args:
+    checkpoint: a `CheckpointReader`.
+  """
   return _GRAPH in checkpoint.shapes
 
 
@@ -143,9 +148,9 @@ def load_object_checkpoint(config, checkpoint):
 def load_saved_model(directory):
   """Loads a local SavedModel of an encoder as a `LoadedPreset`.
 
-  Sizes are those of its variables, the activation is seen in the operations of
-  its graph, and the vocabulary is among its assets. Rates of dropout are not
-  stored: they become those of the released models, 0.1.
+  Sizes come from its variables, the activation from the operations of its
+  graph, the vocabulary from its assets. Rates of dropout are not stored: they
+  become 0.1, as in the released models.
   """
   path = os.path.join(directory, SAVED_MODEL_FILE)
   content = read_bytes(path)
@@ -181,14 +186,15 @@ def load_saved_model(directory):
 
 
 def read_params(path):
-  """The `EncoderConfig` in the params.yaml of Model Garden's trainer."""
+  """Reads the `EncoderConfig` in the params.yaml of Model Garden's trainer."""
   try:
     encoder = yaml.safe_load(read_text(path))["task"]["model"]["encoder"]
-    kind = encoder["type"]
-    # A message may show a value; a few aliases make a list of any size.
+    encoder_type = encoder["type"]
+    # Lists are dropped: a message may show a value, and a few aliases of YAML
+    # make a list of any size.
     values = {
       key: None if isinstance(value, list | dict) else value
-      for key, value in dict(encoder[kind]).items()
+      for key, value in dict(encoder[encoder_type]).items()
     }
   except (yaml.YAMLError, LookupError, TypeError) as error:
     raise ValueError(
@@ -196,17 +202,17 @@ def read_params(path):
       f"({type(error).__name__}: {shortened(str(error))}). Give the "
       "params.yaml or the bert_config.json that came with the checkpoint."
     ) from error
-  received = {"type": kind, **values}
-  accepted = {
+  received = {"type": encoder_type, **values}
+  accepted_values = {
     "type": ("bert", "bert_v2"),
     "embedding_size": (None, values.get("hidden_size")),
     "norm_first": (None, False),
     "output_range": (None,),
   }
-  for key, choices in accepted.items():
-    if received.get(key) not in choices:
+  for key, accepted in accepted_values.items():
+    if received.get(key) not in accepted:
       raise ValueError(
-        f"{path}: {key} must be {choices[-1]}. Received: {received[key]!r}. "
+        f"{path}: {key} must be {accepted[-1]}. Received: {received[key]!r}. "
         f"{_USE_BERT}"
       )
   if values.get("hidden_activation") == "gelu":
@@ -235,7 +241,7 @@ class _Variables:
       for older, newer in _OLDER_NAMES.items():
         name = name.replace(older, newer)
       match = _ENCODER_NAME.search(name)
-      # An optimizer has moments under the names of their variables.
+      # An optimizer's moments have the names of their variables.
       if not match or key.startswith("optimizer/") or ".OPTIMIZER_SLOT" in key:
         continue
       name = match[1]
@@ -253,17 +259,17 @@ class _Variables:
     numbers = filter(None, map(_LAYER_NUMBER.match, self._keys))
     last = max((int(number[1]) for number in numbers), default=0)
     self._num_layers = min(last + 1, MAX_LAYERS)
-    names = {*_names(self._num_layers).values()}
-    if others := sorted(self._keys.keys() - names):
+    names = {*_weight_names(self._num_layers).values()}
+    if unknown_names := sorted(self._keys.keys() - names):
       raise ValueError(
         f"{source} is no BERT, but a variant such as ALBERT or ELECTRA: it "
-        f"holds {abridged(others)}. {_USE_BERT}"
+        f"holds {abridged(unknown_names)}. {_USE_BERT}"
       )
     shapes = checkpoint.shapes
     self._shapes = {n: shapes[k] for n, k in self._keys.items() if k in shapes}
 
   def sizes(self):
-    """The sizes of the encoder, by the fields of `EncoderConfig`."""
+    """Returns the sizes of the encoder, by the fields of `EncoderConfig`."""
     sizes = {"num_layers": self._num_layers}
     for name, fields in _SHAPES.items():
       shape = self._shapes.get(name, ())
@@ -288,20 +294,20 @@ class _Variables:
       )
     return load_encoder(
       config,
-      lambda config: _names(config.num_layers),
+      lambda config: _weight_names(config.num_layers),
       {name: flat_shape(name, shape) for name, shape in self._shapes.items()},
       lambda name: self._checkpoint.read(self._keys[name]),
       self._source,
     )
 
   def heads(self):
-    """The head of Model Garden's BertSpanLabeler; {} if there is none."""
+    """Returns the weights of a BertSpanLabeler's span head; {} without one."""
     children = [child for node in self._nodes for child in node.children]
     node_ids = {c.node_id for c in children if c.local_name == "span_labeling"}
     if not node_ids:
       return {}
     pending = [*node_ids]
-    while pending:  # Its weights are below it.
+    while pending:  # The head's weights belong to objects below it.
       below = {c.node_id for c in self._nodes[pending.pop()].children}
       pending += below - node_ids
       node_ids |= below
@@ -322,7 +328,7 @@ class _Variables:
     return {"span_head": weights}
 
   def lower_case(self):
-    """Whether text is lower-cased, as TF Hub has it; None if unknown."""
+    """Returns whether text is lower-cased, None if the file does not say."""
     for child in self._nodes[0].children:
       if child.local_name == "do_lower_case":
         for attribute in self._nodes[child.node_id].attributes:
@@ -330,8 +336,8 @@ class _Variables:
     return None
 
 
-def _names(num_layers):
-  """Paths of weights in the backbone -> names in Model Garden."""
+def _weight_names(num_layers):
+  """Returns a dict from the paths of weights to names of variables."""
   return _WEIGHTS | {
     f"transformer_layer_{i}/{path}": f"transformer/layer_{i}/{name}"
     for i in range(num_layers)
@@ -340,7 +346,7 @@ def _names(num_layers):
 
 
 def _read_nodes(checkpoint):
-  """The objects of a checkpoint, as protocol buffers."""
+  """Returns the objects of a checkpoint as protocol buffers."""
   graph = checkpoint.read(_GRAPH)
   try:
     nodes = TrackableObjectGraph.FromString(graph).nodes
@@ -356,7 +362,7 @@ def _read_nodes(checkpoint):
 
 
 def _activation(graph, directory):
-  """The activation that the functions of a SavedModel compute."""
+  """Returns the activation that the functions of a SavedModel compute."""
   functions = graph.graph_def.library.function
   operations = {node.op for f in functions for node in f.node_def}
   names = {name for op, name in _ACTIVATION_OPS.items() if op in operations}
@@ -370,7 +376,7 @@ def _activation(graph, directory):
 
 
 def _vocabulary_path(graph, directory):
-  """The path of a SavedModel's vocab_file; None if it has none."""
+  """Returns the path of a SavedModel's vocab_file, None without one."""
   nodes, files = graph.object_graph_def.nodes, graph.asset_file_def
   try:
     for child in nodes[0].children:

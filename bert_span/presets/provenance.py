@@ -19,7 +19,7 @@ _TRAINING_FILES = {
 
 
 def package_versions():
-  """The versions of this package and of those that an export depends on."""
+  """Returns the versions of bert_span and of packages that exports need."""
   return {
     "bert_span": bert_span.__version__,
     **{package: importlib.metadata.version(package) for package in _PACKAGES},
@@ -27,8 +27,17 @@ def package_versions():
 
 
 def training_run(model):
-  """The contents of the files about the training of a model, by their keys."""
-  folders = [model]  # and output_dir, if it is run_squad's output_dir/model
+  """Returns what files say about the training of a model.
+
+  Args:
+    model: a directory or name. For run_squad's output_dir/model, files are read
+      from output_dir, too.
+
+  Returns:
+    A dict with some of the keys card, metadata, options, flags and scores, of
+    JSON values or lists of lines.
+  """
+  folders = [model]
   if os.path.basename(os.path.normpath(model)) == "model":
     folders.append(os.path.dirname(os.path.abspath(model)))
   run = {}

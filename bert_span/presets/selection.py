@@ -1,4 +1,4 @@
-"""selection.json of a model directory: which score chose the model."""
+"""The selection.json of a model directory: which score selected the model."""
 
 import os
 
@@ -20,7 +20,7 @@ def write_selection(directory, selection):
 
 
 def read_selection(directory):
-  """Reads selection.json; None for a model not chosen by a score."""
+  """Reads selection.json; None for a model that no score selected."""
   path = os.path.join(os.fspath(directory), SELECTION_FILE)
   if not tf.io.gfile.exists(path):
     return None
@@ -36,7 +36,7 @@ def read_selection(directory):
 
 
 def selection_words(directory):
-  """How a model was chosen: ", the best by f1: step 300, f1 72.27" or ""."""
+  """Describes the selection: ", the best by f1: step 300, f1 72.27" or ""."""
   selection = read_selection(directory)
   if selection is None:
     return ""

@@ -38,9 +38,9 @@ _FOLDER = os.path.join(
 
 
 def find_embedded_model(preset):
-  """The directory of an embedded model, or of a name on a hub.
+  """Returns the directory of an embedded model or of a name on a hub.
 
-  Other presets are unchanged.
+  Any other preset is returned unchanged.
   """
   preset = hub.fetched(preset)
   if preset not in EMBEDDED_NAMES or tf.io.gfile.isdir(preset):
@@ -55,7 +55,7 @@ def find_embedded_model(preset):
 
 
 def find_model_file(model, name):
-  """The path of a file beside a model, a directory or name; None without it."""
+  """Returns the path of a file in a model's directory, None without one."""
   path = os.path.join(find_embedded_model(model), name)
   try:
     return path if tf.io.gfile.exists(path) else None
@@ -64,9 +64,9 @@ def find_model_file(model, name):
 
 
 def span_config(extractor):
-  """What a model says about text and answers, a dict of JSON values.
+  """Returns what a model says about text and answers, a dict of JSON values.
 
-  The file of a TFLite model has it as span_config.json.
+  A TFLite model holds it as span_config.json.
   """
   return {
     "format": _FORMAT_VERSION,
@@ -78,7 +78,7 @@ def span_config(extractor):
 
 
 def parse_span_config(content, path):
-  """The `span_config` in the bytes of a file, its decoder unchecked."""
+  """Parses the bytes of a span_config.json; "decoder" is not checked."""
   config = checked_object(parse_json(content, path), path)
   if config.get("format") != _FORMAT_VERSION or "head" not in config:
     raise ValueError(
@@ -93,17 +93,17 @@ def parse_span_config(content, path):
 def write_task_files(extractor, directory):
   """Writes task.json and preprocessor.json into a local directory.
 
-  They are what KerasHub's save_to_preset writes, without what other files have:
-  the encoder, the vocabulary, and in task.json the preprocessor.
+  KerasHub's save_to_preset writes them, too. Here they leave out what other
+  files have: the encoder and the vocabulary, and in task.json the preprocessor.
   """
   config = extractor.get_config()
   task = {name: config[name] for name in ("name", "trainable", *_TASK_TYPES)}
-  kind = type(extractor)
+  extractor_class = type(extractor)
   settings = {
-    "module": kind.__module__,
-    "class_name": kind.__name__,
+    "module": extractor_class.__module__,
+    "class_name": extractor_class.__name__,
     "config": {**task, "head": config["head"]},
-    "registered_name": keras.saving.get_registered_name(kind),
+    "registered_name": keras.saving.get_registered_name(extractor_class),
   }
   write_json_atomically(os.path.join(directory, TASK_FILE), settings)
   settings = config["preprocessor"]
@@ -116,7 +116,7 @@ def write_task_files(extractor, directory):
 
 
 def update_decoder(directory, values):
-  """Changes some decoding options in a model directory's task.json."""
+  """Changes decoding options in a model directory's task.json."""
   path = os.path.join(directory, TASK_FILE)
   task = read_json_object(path)
   task["config"]["decoder_options"] |= values
@@ -124,16 +124,18 @@ def update_decoder(directory, values):
 
 
 def read_span_config(directory):
-  """What a model directory, or the embedded model, says about text and answers.
+  """Reads what a model directory says about text and answers.
+
+  Args:
+    directory: a directory, the name of an embedded model, or a preset.
 
   Returns:
-    A dict of head, do_lower_case, window, decoder and head_is_trained, the
-    decoder unchecked; None for a directory of KerasHub, of Hugging Face, or for
-    a name.
+    A dict of head, do_lower_case, window, decoder (not checked) and
+    head_is_trained. None if the preset was not saved by this package.
   """
   path = find_model_file(directory, TASK_FILE)
   task = path and _config_of(path)
-  if not task or "head_name" not in task:  # A task of KerasHub's own.
+  if not task or "head_name" not in task:  # KerasHub's tasks have none.
     return None
   _check_types(task, _TASK_TYPES, path)
   path = find_model_file(directory, PREPROCESSOR_FILE)
@@ -148,12 +150,12 @@ def read_span_config(directory):
   tokenizer = checked_object(
     preprocessor["tokenizer"].get("config"), f"{path}, tokenizer"
   )
-  # Only WordPieces can be lower-cased.
-  lower_case = {"do_lower_case": tokenizer.get("do_lower_case", False)}
-  _check_types(lower_case, {"do_lower_case": bool}, f"{path}, tokenizer")
+  # Only some tokenizers have this argument; the others never lower-case.
+  text_options = {"do_lower_case": tokenizer.get("do_lower_case", False)}
+  _check_types(text_options, {"do_lower_case": bool}, f"{path}, tokenizer")
   return {
     "head": task["head_name"],
-    **lower_case,
+    **text_options,
     "window": preprocessor["options"],
     "decoder": task["decoder_options"],
     "head_is_trained": task["head_is_trained"],
@@ -161,15 +163,15 @@ def read_span_config(directory):
 
 
 def _config_of(path):
-  """The configuration of the Keras object that a file has."""
+  """Reads the configuration of a Keras object from a JSON file."""
   values = parse_json(read_bytes(path), path)
   return checked_object(checked_object(values, path).get("config"), path)
 
 
 def _check_types(values, types, path):
-  for key, kind in types.items():
-    if not isinstance(values.get(key), kind):
+  for key, value_type in types.items():
+    if not isinstance(values.get(key), value_type):
       raise ValueError(
-        f"{path}: {key} must be a JSON {NAMES[kind]}. Received: "
+        f"{path}: {key} must be a JSON {NAMES[value_type]}. Received: "
         f"{shortened(values.get(key))}. Correct it, or save the model again."
       )

@@ -25,7 +25,7 @@ from bert_span.text.vocabulary import (
   extended,
 )
 
-# A token that is read from a line as it was written.
+# Tokens that keep all their characters in a line of vocab.txt.
 _LINE = re.compile(r"(?!\s)[^\n\ud800-\udfff]+(?<!\s)")
 # Names of SentencePiece models, the last in folders of google-research/albert.
 PIECE_FILES = (
@@ -36,16 +36,24 @@ _PIECE_ENDINGS = ".model", ".spm"
 
 
 def load_vocabulary(path, piece_family="bert"):
-  """Returns the list of tokens in a vocab.txt, local or remote.
+  """Reads the vocabulary in a file, local or remote.
 
-  White space around a token is dropped, as in run_squad. The path may also be
-  the tokenizer.json of a Hugging Face directory, or a vocab.json with a
-  merges.txt beside it: `BytePairs` if the model is RoBERTa's, `ModernBertPairs`
-  if it is ModernBERT's. A SentencePiece
-  model, or a tokenizer.json with one, gives the `SentencePieces` of one of
-  `PIECE_FAMILIES`. A tokenizer.json with added tokens gives an
-  `ExtendedVocabulary` of them. ValueError if the file is missing, not UTF-8, or
-  no vocabulary.
+  Args:
+    path: one of these files.
+      - vocab.txt, a token a line. White space around a token is dropped, as in
+        run_squad.
+      - vocab.json with a merges.txt beside it, of RoBERTa.
+      - A SentencePiece model.
+      - tokenizer.json of a Hugging Face directory.
+    piece_family: which of `PIECE_FAMILIES` SentencePieces belong to.
+
+  Returns:
+    A list of tokens (WordPieces), `BytePairs`, `ModernBertPairs` or
+    `SentencePieces`. A tokenizer.json with added tokens gives an
+    `ExtendedVocabulary` of one of them.
+
+  Raises:
+    ValueError: the file is missing, not UTF-8, or not a vocabulary.
   """
   folder, name = os.path.split(path)
   merges = os.path.join(folder, "merges.txt")
@@ -64,32 +72,32 @@ def load_vocabulary(path, piece_family="bert"):
     return sentence_pieces(read_bytes(path), piece_family, path)
   if path.endswith(".json"):
     values = read_json_object(path)
-    kind, _ = check_json(values, path)
-    if kind in ("BPE", NFC_PAIRS):
+    model_type, _ = check_json(values, path)
+    if model_type in ("BPE", NFC_PAIRS):
       return byte_pairs_of_json(values, path)
-    added = added_tokens_of_json(values, kind, path)
-    if kind == "Unigram":
+    added_tokens = added_tokens_of_json(values, model_type, path)
+    if model_type == "Unigram":
       pieces = sentence_pieces_of_json(values, piece_family, path)
-      return extended(pieces, added, path)
+      return extended(pieces, added_tokens, path)
     ids = _with_gaps_filled(values["model"].get("vocab"))
-    tokens = _by_id(ids, path)
+    tokens = _tokens_by_id(ids, path)
     # No text has a token that a line of vocab.txt cannot hold.
     tokens = [
       token if _LINE.fullmatch(token) else f"[blank {i}]"
       for i, token in enumerate(tokens)
     ]
   else:
-    added = ()
+    added_tokens = ()
     lines = read_text(path).rstrip("\n").split("\n")
     tokens = _with_distinct_blanks([line.strip() for line in lines])
   check_vocabulary(tokens, path)
-  return extended(tokens, added, path)
+  return extended(tokens, added_tokens, path)
 
 
 def _with_distinct_blanks(tokens):
-  """Names blank tokens but the last, the one that the original keeps.
+  """Gives blank tokens distinct names, which no text has.
 
-  No text has any of them. Their rows must keep their ids.
+  So their rows keep their ids. The last one stays blank, as in the original.
   """
   blanks = [i for i, token in enumerate(tokens) if not token][:-1]
   for i in blanks:
@@ -102,11 +110,11 @@ def byte_pairs_of_json(values, path):
 
   It is `BytePairs` or `ModernBertPairs`, or an `ExtendedVocabulary` of them.
   """
-  kind, _ = check_json(values, path)
+  model_type, _ = check_json(values, path)
   model = values["model"]
   try:
-    added = values.get("added_tokens") or ()
-    ids = {each["content"]: each["id"] for each in added} | model["vocab"]
+    tokens = values.get("added_tokens") or ()
+    ids = {token["content"]: token["id"] for token in tokens} | model["vocab"]
     # Newer files have pairs, older ones strings.
     merges = [
       merge if isinstance(merge, str) else " ".join(merge)
@@ -118,34 +126,34 @@ def byte_pairs_of_json(values, path):
       f"({error!r}). Use the file that belongs to the model."
     ) from error
   pairs = _byte_pairs(ids, merges, path)
-  if kind == NFC_PAIRS:
+  if model_type == NFC_PAIRS:
     pairs = ModernBertPairs(*pairs)
-  return extended(pairs, added_tokens_of_json(values, kind, path), path)
+  return extended(pairs, added_tokens_of_json(values, model_type, path), path)
 
 
 def _with_gaps_filled(ids):
-  """A dict from token to id, with a name for each of the few ids without one.
+  """Adds made-up tokens to a dict from tokens to ids, for ids without a token.
 
-  transformers gives a token that vocab.txt has twice, such as a blank line,
-  the last of its ids.
+  There are a few such ids where vocab.txt has a token twice, for instance a
+  blank line: transformers gives the token the last of its ids.
   """
   if not isinstance(ids, dict) or not all(type(i) is int for i in ids.values()):
-    return ids  # refused
-  top = min(max(ids.values(), default=0), 2 * len(ids))
-  missing = {*range(top)} - {*ids.values()}
-  if 10 * len(missing) > len(ids):
+    return ids  # `_tokens_by_id` refuses them.
+  limit = min(max(ids.values(), default=0), 2 * len(ids))
+  missing_ids = {*range(limit)} - {*ids.values()}
+  if 10 * len(missing_ids) > len(ids):
     return ids
-  return ids | {f"[blank {number}]": number for number in missing}
+  return ids | {f"[blank {i}]": i for i in missing_ids}
 
 
 def _byte_pairs(ids, merges, path):
-  """`BytePairs` of a dict from token to id and of merges, both checked."""
+  """Returns `BytePairs`, made of a dict from tokens to ids and a list."""
   check_merges(merges, path)
-  return BytePairs(_by_id(ids, path), merges)
+  return BytePairs(_tokens_by_id(ids, path), merges)
 
 
-def _by_id(ids, path):
-  """The tokens of a dict from token to id, in the order of the ids."""
+def _tokens_by_id(ids, path):
+  """Returns the tokens of a dict from tokens to ids, sorted by id."""
   if (
     not isinstance(ids, dict)
     or not all(isinstance(token, str) for token in ids)

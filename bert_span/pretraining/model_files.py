@@ -13,13 +13,22 @@ import os
 import tensorflow as tf
 
 from bert_span.modeling.heads import assign_weights
-from bert_span.presets import huggingface, model_directory
 from bert_span.presets.architectures.architecture_files import files_of
+from bert_span.presets.directory_tokenizer import write_directory_tokenizer
+from bert_span.presets.directory_weights import save_backbone
 from bert_span.presets.encoder_weights import (
   CheckpointReader,
   find_checkpoint,
   original_tensors,
 )
+from bert_span.presets.huggingface import (
+  WEIGHTS_FILES,
+  find_tensors,
+  read_tensor,
+)
+from bert_span.presets.huggingface_tokenizer import write_huggingface_tokenizer
+from bert_span.presets.huggingface_writer import config_values, write_model
+from bert_span.presets.model_directory import write_checksums
 from bert_span.storage import atomic_file
 from bert_span.storage.log import log_line
 from bert_span.storage.tensor_files import read_tensors, write_tensors
@@ -63,10 +72,10 @@ _HEADS = {
 
 def write_preset(directory, model, vocabulary, lower_case):
   """Writes a `PretrainingModel` into an empty directory, as a preset."""
-  model_directory.save_backbone(model.backbone, directory)
-  model_directory.save_tokenizer(directory, vocabulary, lower_case)
+  save_backbone(model.backbone, directory)
+  write_directory_tokenizer(directory, vocabulary, lower_case)
   write_tensors(os.path.join(directory, HEADS_FILE), head_tensors(model))
-  model_directory.write_checksums(directory)
+  write_checksums(directory)
 
 
 def write_tf1(directory, model, vocabulary, unused_lower_case):
@@ -82,8 +91,8 @@ def write_huggingface(directory, model, vocabulary, lower_case):
     theirs: _linear(name, heads[name])
     for name, theirs in _HUGGINGFACE_NAMES.items()
   }
-  huggingface.write_model(directory, model.backbone, head, "BertForMaskedLM")
-  huggingface.save_tokenizer(directory, model.backbone, vocabulary, lower_case)
+  write_model(directory, model.backbone, head, "BertForMaskedLM")
+  write_huggingface_tokenizer(directory, model.backbone, vocabulary, lower_case)
 
 
 def export_tf1(backbone, directory, heads):
@@ -97,7 +106,7 @@ def export_tf1(backbone, directory, heads):
     shape_and_slices=[""] * len(names),
     tensors=[tensors[name] for name in names],
   )
-  config = huggingface.config_values(backbone)
+  config = config_values(backbone)
   if config["hidden_act"] == "gelu":
     log_line(
       "The original computes GELU in its tanh form; only the other exports "
@@ -135,14 +144,14 @@ def read_pretraining_heads(directory):
   path = os.path.join(directory, HEADS_FILE)
   if os.path.isfile(path):
     return read_tensors(path)
-  if {*os.listdir(directory)}.isdisjoint(huggingface.WEIGHTS_FILES):
+  if {*os.listdir(directory)}.isdisjoint(WEIGHTS_FILES):
     checkpoint = find_checkpoint(directory, directory)
     return read_original_heads(checkpoint) if checkpoint else {}
-  files, _ = huggingface.find_tensors(directory, files_of("bert").prefix)
+  tensors, _ = find_tensors(directory, files_of("bert").prefix)
   return {
-    name: _linear(name, huggingface.read_tensor(files, theirs))
-    for name, theirs in _HUGGINGFACE_NAMES.items()
-    if theirs in files
+    name: _linear(name, read_tensor(tensors, stored_name))
+    for name, stored_name in _HUGGINGFACE_NAMES.items()
+    if stored_name in tensors
   }
 
 

@@ -37,7 +37,7 @@ from bert_span.modeling.heads import SpanHead
 from bert_span.modeling.inference_encoder import InferenceModel
 from bert_span.modeling.keras_internals import lora_products
 from bert_span.pipelines import QuestionAnsweringPipeline
-from bert_span.presets.huggingface import save_huggingface
+from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.serving.export import export_saved_model
 from bert_span.tflite.export import export_tflite, tflite_content
 from bert_span.tflite.options import TFLiteOptions

@@ -37,7 +37,7 @@ from bert_span.answers.decoding.options import StepOptions
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
-from bert_span.presets.huggingface import save_huggingface
+from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.squad.example import AnswerSpan
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)

@@ -16,7 +16,8 @@ from tiny_extractor import QUESTION, extractor_of
 
 from bert_span.modeling import modernbert, modernbert_layers
 from bert_span.modeling.keras_internals import sublayers
-from bert_span.presets.huggingface import load_huggingface, save_huggingface
+from bert_span.presets.huggingface import load_huggingface
+from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
 _SIZES = {

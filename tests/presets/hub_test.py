@@ -23,7 +23,7 @@ from toy_trainer import assert_same
 
 from bert_span import SpanExtractor
 from bert_span.presets import hub
-from bert_span.presets.huggingface import save_huggingface
+from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.presets.load_pretrained import load_pretrained
 
 _NAME = "hf://us/tiny"

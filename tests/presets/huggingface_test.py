@@ -13,11 +13,10 @@ from tokenizer_json import tokenizer_json
 
 from bert_span.modeling.encoder import build_encoder
 from bert_span.presets.huggingface import (
-  config_values,
-  encoder_tensors,
   huggingface_config,
   load_huggingface,
 )
+from bert_span.presets.huggingface_writer import config_values, encoder_tensors
 
 _CONFIG = config_values(
   tiny_encoder(hidden_dim=4, intermediate_dim=6, max_sequence_length=5)

@@ -15,9 +15,13 @@ from tiny_extractor import (
 )
 from toy_trainer import assert_same
 
-from bert_span.presets import huggingface, load_pretrained
+from bert_span.presets import load_pretrained
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.encoder_weights import original_tensors
+from bert_span.presets.huggingface_writer import (
+  config_values,
+  save_huggingface,
+)
 from bert_span.storage.files import copy_tree
 
 
@@ -57,7 +61,7 @@ def test_a_model_on_a_hub_is_checked_as_a_directory_is(
   tmp_path, model_hub, file, key, value
 ):
   directory = tmp_path / "model"
-  huggingface.save_huggingface(shared_extractor(), directory)
+  save_huggingface(shared_extractor(), directory)
   model_hub.push("us/tiny", directory)
   loaded = load_pretrained.load_pretrained("hf://us/tiny")
   assert loaded.vocabulary() == VOCABULARY
@@ -81,7 +85,7 @@ def test_a_folder_of_the_original_albert_is_a_preset(tmp_path, lower_case):
     shape_and_slices=[""] * len(tensors),
     tensors=list(tensors.values()),
   )
-  config = huggingface.config_values(backbone)
+  config = config_values(backbone)
   del config["model_type"]
   config["hidden_act"] = "gelu"
   (tmp_path / "albert_config.json").write_text(json.dumps(config))
@@ -125,16 +129,3 @@ def test_unknown_names_and_file_systems_and_single_files_are_refused(tmp_path):
   ):
     with pytest.raises(ValueError, match=message):
       load_pretrained.load_pretrained(preset)
-
-
-def test_a_directory_of_the_original_albert_is_given_otherwise(tmp_path):
-  for name in ("albert_config.json", "model.ckpt-best.index"):
-    (tmp_path / name).write_text("{}")
-  with pytest.raises(ValueError) as caught:
-    load_pretrained.load_pretrained(tmp_path)
-  for argument, name in (
-    ("bert_config_file", "albert_config.json"),
-    ("init_checkpoint", "model.ckpt-best"),
-    ("vocab_file", "30k-clean.model"),
-  ):
-    assert f"{argument}={tmp_path}/{name}" in str(caught.value)

@@ -13,7 +13,6 @@ import keras
 import keras_hub
 import numpy as np
 import pytest
-import tensorflow as tf
 from programs import run_python
 from tiny_encoder import INPUTS
 from tiny_extractor import extractor_of, tiny_extractor
@@ -22,15 +21,10 @@ from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling import encoder
-from bert_span.presets import model_directory
+from bert_span.presets import directory_weights
 from bert_span.presets.load_pretrained import load_pretrained
-from bert_span.presets.vocabulary_files import load_vocabulary
-from bert_span.text.tokenizer import WordPieceTokenizer
 
-_VOCABULARY = "[PAD] [UNK] [CLS] [SEP] [MASK] caf ##e ##é Caf paris Paris , 日"
-_VOCABULARY = _VOCABULARY.split()
 _INPUT_LISTS = {name: values.tolist() for name, values in INPUTS.items()}
-_TEXT = "Café, Paris 日"
 
 
 def _assert_same_outputs(one, other):
@@ -62,7 +56,7 @@ def copy(saved, tmp_path):
 def test_half_precision_is_read_as_float32(
   tmp_path, monkeypatch, packed_size, packing
 ):
-  monkeypatch.setattr(model_directory, "_PACKED_SIZE", packed_size)
+  monkeypatch.setattr(directory_weights, "_MIN_COMPRESSED_SIZE", packed_size)
   model, directory = tiny_extractor(), tmp_path / "model"
   model.save_to_preset(directory, half_precision=True)
   with h5py.File(directory / "model.weights.h5") as file:
@@ -84,7 +78,7 @@ def test_values_that_float16_cannot_hold_leave_the_file(copy, value):
     file["layers/dense/vars/1"][0] = value
   before, names = path.read_bytes(), sorted(copy.iterdir())
   with pytest.raises(ValueError, match="layers/dense/vars/1"):
-    model_directory.halve_weights(str(path))
+    directory_weights.halve_weights(str(path))
   assert path.read_bytes() == before
   assert sorted(copy.iterdir()) == names
 
@@ -246,23 +240,6 @@ def test_others_may_read_every_file_where_the_umask_lets_them(tmp_path):
   assert {path.stat().st_mode & 0o777 for path in files} == {0o644}
 
 
-@pytest.mark.parametrize("do_lower_case", [True, False])
-def test_saved_tokenizer_is_read_here_and_by_keras_hub(copy, do_lower_case):
-  model_directory.save_tokenizer(copy, _VOCABULARY, do_lower_case)
-  tokenizer = keras_hub.models.BertTokenizer.from_preset(str(copy))
-  ours = WordPieceTokenizer(_VOCABULARY, do_lower_case)
-  expected = [5, 6, 11, 9, 12] if do_lower_case else [8, 7, 11, 10, 12]
-  assert ours(tf.constant([_TEXT])).ids.to_list() == [expected]
-  assert list(tokenizer(_TEXT)) == expected
-  loaded = load_pretrained(copy, verify=False)
-  assert loaded.lower_case == do_lower_case
-  assert load_vocabulary(loaded.vocabulary_path) == _VOCABULARY
-  # [MASK] and [PAD] may be missing.
-  vocabulary = ["[UNK]", "[CLS]", "[SEP]", "paris"]
-  model_directory.save_tokenizer(copy, vocabulary, do_lower_case)
-  assert load_vocabulary(loaded.vocabulary_path) == vocabulary
-
-
 _WRITERS = {
   "model": "extractor.save_to_preset(path)",
   "half": "extractor.save_to_preset(path, half_precision=True)",
@@ -273,7 +250,7 @@ _WRITERS = {
 _FULL = """
 import errno, os, resource, sys
 from tiny_extractor import tiny_extractor
-from bert_span.presets.huggingface import save_huggingface
+from bert_span.presets.huggingface_writer import save_huggingface
 extractor = tiny_extractor(num_layers=2)
 _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
 for path, write in {writers!r}.items():
@@ -323,7 +300,7 @@ def test_a_file_beyond_a_limit_is_an_error_that_leaves_the_old_one(
 def test_what_is_read_back_otherwise_replaces_nothing(
   copy, monkeypatch, name, path, dataset
 ):
-  write = model_directory.write_bytes
+  write = directory_weights.write_bytes
 
   def damaging(written, content):
     write(written, content)
@@ -332,7 +309,7 @@ def test_what_is_read_back_otherwise_replaces_nothing(
         file[dataset][0] += 1
 
   before = {p: p.read_bytes() for p in copy.rglob("*") if p.is_file()}
-  monkeypatch.setattr(model_directory, "write_bytes", damaging)
+  monkeypatch.setattr(directory_weights, "write_bytes", damaging)
   with pytest.raises(ValueError, match=f"{path}.*{name}"):
     tiny_extractor().save_to_preset(copy)
   assert os.listdir(copy.parent) == [copy.name]

@@ -28,7 +28,7 @@ from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import encode
 from bert_span.presets.encoder_source import EncoderSource
-from bert_span.presets.huggingface import save_huggingface
+from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.text.options import WindowOptions
 
 pytestmark = pytest.mark.large

@@ -20,7 +20,8 @@ from tokenizer_json import tokenizer_json
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.presets.architectures.architecture_files import files_of
-from bert_span.presets.huggingface import find_tokenizer, save_huggingface
+from bert_span.presets.huggingface_tokenizer import find_huggingface_tokenizer
+from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.sentencepiece_model import (
   ModelProto,
@@ -80,14 +81,15 @@ def test_tokenizer_json_is_read_before_the_files_beside_it(tmp_path, capsys):
   vocab = values["model"]["vocab"]
   vocab[6], vocab[9] = vocab[9], vocab[6]
   path.write_text(json.dumps(values))
-  found, *_ = find_tokenizer(tmp_path / "model")
-  assert load_vocabulary(found, "deberta-v2").tokens[6] == vocab[6][0]
+  read = find_huggingface_tokenizer(tmp_path / "model")
+  vocabulary_read = load_vocabulary(read["vocabulary_path"], "deberta-v2")
+  assert vocabulary_read.tokens[6] == vocab[6][0]
   assert not capsys.readouterr().err
   # As the published models: only the spm.model falls back to bytes.
   model = ModelProto.FromString(vocabulary.proto)
   model.trainer_spec.byte_fallback = True
   (tmp_path / "model/spm.model").write_bytes(model.SerializeToString())
-  find_tokenizer(tmp_path / "model")
+  find_huggingface_tokenizer(tmp_path / "model")
   said = capsys.readouterr().err
   assert said.count("\n") == 1
   assert "tokenizer.json" in said and "spm.model" in said
@@ -98,7 +100,8 @@ def test_word_pieces_of_tokenizer_json_are_read_before_vocab_txt(tmp_path):
   path = tmp_path / "tokenizer.json"
   path.write_text(json.dumps(tokenizer_json("WordPiece", vocab=ids)))
   (tmp_path / "vocab.txt").write_text("[UNK]\n[CLS]\n[SEP]\nb\na\n")
-  assert load_vocabulary(find_tokenizer(tmp_path)[0]) == [*ids]
+  read = find_huggingface_tokenizer(tmp_path)
+  assert load_vocabulary(read["vocabulary_path"]) == [*ids]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +121,7 @@ def test_tokenizers_of_words_are_refused_by_name(
   (tmp_path / "tokenizer_config.json").write_text(json.dumps(about_tokenizer))
   (tmp_path / "vocab.txt").write_text("[UNK]\n[CLS]\n[SEP]\na\n")
   with pytest.raises(ValueError, match=rf"config\.json: .*{message}"):
-    find_tokenizer(tmp_path)
+    find_huggingface_tokenizer(tmp_path)
 
 
 def test_an_albert_has_the_rules_of_its_files(tmp_path):

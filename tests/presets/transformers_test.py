@@ -25,7 +25,8 @@ from bert_span.extractors.preset_loader import make_extractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.inference_encoder import InferenceModel
-from bert_span.presets.huggingface import load_huggingface, save_huggingface
+from bert_span.presets.huggingface import load_huggingface
+from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.squad.reader import read_squad
 from bert_span.text.sentencepiece_model import PIECE_FAMILIES
 

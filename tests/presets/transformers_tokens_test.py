@@ -10,7 +10,7 @@ import tokenizers
 from tokenizer_json import tokenizer_json
 
 from bert_span.data.preprocessor import SpanPreprocessor
-from bert_span.presets.huggingface import find_tokenizer
+from bert_span.presets.huggingface_tokenizer import find_huggingface_tokenizer
 from bert_span.presets.span_config import find_embedded_model
 from bert_span.presets.tokenizer_keys import CONFIG_VALUES, JSON_VALUES
 from bert_span.presets.vocabulary_files import load_vocabulary
@@ -140,8 +140,9 @@ def test_each_accepted_value_gives_the_tokens_of_transformers(
       assert case[3] is None and "missing field" in theirs, (case, theirs)
       continue
     theirs = [ids for ids, _ in theirs]
-    path, lower_case, rules, _ = find_tokenizer(folder)
-    vocabulary = load_vocabulary(path)
+    read = find_huggingface_tokenizer(folder)
+    lower_case, rules = read["lower_case"], read["word_rules"]
+    vocabulary = load_vocabulary(read["vocabulary_path"])
     if any(rules.values()):
       vocabulary = WordPieces(vocabulary, **rules)
     key = str(vocabulary), lower_case

@@ -9,7 +9,7 @@ from tiny_extractor import VOCABULARY, extractor_of
 
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.presets.huggingface import save_huggingface
+from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.pretraining.batches import PretrainingInput
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.text.vocabulary import WordPieces

@@ -29,7 +29,8 @@ from torch_files import write_torch_file
 
 from bert_span.modeling.encoder import build_encoder
 from bert_span.presets.architectures.architecture_files import files_of
-from bert_span.presets.huggingface import encoder_tensors, huggingface_config
+from bert_span.presets.huggingface import huggingface_config
+from bert_span.presets.huggingface_writer import encoder_tensors
 from bert_span.text.sentencepiece_model import ModelProto
 
 _WORDS = (

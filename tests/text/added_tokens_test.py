@@ -348,13 +348,13 @@ def _is_compared(kind, text):
   it puts beside a Chinese character, whose offset it then is. Of two quotes
   that become one character it has the offset of the second.
   """
+  has_marks = any(unicodedata.category(c) == "Mn" for c in text)
   if kind == "albert":
-    return not re.search("''|``", text)
+    return not (has_marks or re.search("''|``", text))
   if kind in (*_PIECES, "byte pairs"):
     return True
   if re.search(r"(?i)[一-鿿]\W*beside|beside\W*[一-鿿]", text):
     return False
-  has_marks = any(unicodedata.category(c) == "Mn" for c in text)
   return kind in ("cased", "accents") or not (has_marks or "\u1161" in text)
 
 

@@ -39,7 +39,7 @@ _LAYER = {
 }
 
 
-def _weights(config):
+def _weight_names(config):
   layer = "encoder.albert_layer_groups.{}.albert_layers.{}"
   return _WEIGHTS | {
     f"group_{i}_inner_layer_{j}/{path}": f"{layer.format(i, j)}.{name}"
@@ -86,7 +86,7 @@ _ORIGINAL_LAYER = {
 }
 
 
-def _original_weights(config):
+def _original_weight_names(config):
   layer = "encoder/transformer/group_{}/inner_group_{}"
   return _ORIGINAL_WEIGHTS | {
     f"group_{i}_inner_layer_{j}/{path}": f"{layer.format(i, j)}/{name}"
@@ -117,7 +117,7 @@ FILES = ArchitectureFiles(
     "num_groups": "num_hidden_groups",
     "num_inner_repetitions": "inner_group_num",
   },
-  weights=_weights,
+  weight_names=_weight_names,
   defaults={"vocab_size": 30000},
   values={"position_embedding_type": ("absolute", None)},
   written={"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3},
@@ -126,5 +126,5 @@ FILES = ArchitectureFiles(
   piece_family="albert",
   piece_file="spiece.model",
   keras_tokenizer=keras_hub.models.AlbertTokenizer,
-  original_weights=_original_weights,
+  original_weight_names=_original_weight_names,
 )

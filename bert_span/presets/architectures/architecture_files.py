@@ -22,7 +22,7 @@ class ArchitectureFiles:
   class_name: str  # begins the names of its classes in transformers
   prefix: str  # of its tensors in a model with a head
   keys: dict[str, str]  # fields of its EncoderConfig -> keys of config.json
-  weights: Callable  # names of tensors in a model without a head
+  weight_names: Callable  # names of tensors in a model without a head
   # Weights of a span head -> tensors of its class for question answering.
   head: dict[str, str] = dataclasses.field(
     default_factory=lambda: {
@@ -48,7 +48,7 @@ class ArchitectureFiles:
   # count from padding, whose id is before it.
   first_position: int = 0
   # Names of tensors in TensorFlow 1 checkpoints, without "bert/".
-  original_weights: Callable | None = None
+  original_weight_names: Callable | None = None
   # Gives the values of config.json by `keys`, if files also have others.
   older_values: Callable | None = None
   check_transformers: Callable | None = None  # refuses what it cannot compute

@@ -36,7 +36,7 @@ _LAYER = {
 }
 
 
-def _weights(config):
+def _weight_names(config):
   return _WEIGHTS | {
     f"transformer_layer_{i}/{path}": f"encoder.layer.{i}.{name}"
     for i in range(config.num_layers)
@@ -79,7 +79,7 @@ _ORIGINAL_LAYER = {
 }
 
 
-def _original_weights(config):
+def _original_weight_names(config):
   return _ORIGINAL_WEIGHTS | {
     f"transformer_layer_{i}/{path}": f"encoder/layer_{i}/{name}"
     for i in range(config.num_layers)
@@ -103,10 +103,10 @@ FILES = ArchitectureFiles(
     "activation": "hidden_act",
     "layer_norm_epsilon": "layer_norm_eps",
   },
-  weights=_weights,
+  weight_names=_weight_names,
   defaults={"vocab_size": 30522, "type_vocab_size": 2, "hidden_act": "gelu"},
   values={"position_embedding_type": ("absolute", None)},
   written={"pad_token_id": 0},
   keras_tokenizer=keras_hub.models.BertTokenizer,
-  original_weights=_original_weights,
+  original_weight_names=_original_weight_names,
 )

@@ -39,7 +39,7 @@ _LAYER = {
 }
 
 
-def _weights(config):
+def _weight_names(config):
   layer = "disentangled_attention_encoder_layer"
   return _WEIGHTS | {
     f"{layer}_{i}/{path}": f"encoder.layer.{i}.{name}"
@@ -64,7 +64,7 @@ FILES = ArchitectureFiles(
     "layer_norm_epsilon": "layer_norm_eps",
     "position_buckets": "position_buckets",
   },
-  weights=_weights,
+  weight_names=_weight_names,
   defaults={
     "vocab_size": 128100,
     "hidden_act": "gelu",

@@ -36,7 +36,7 @@ _LAYER = {
 }
 
 
-def _weights(config):
+def _weight_names(config):
   return _WEIGHTS | {
     f"transformer_layer_{i}/{path}": f"transformer.layer.{i}.{name}"
     for i in range(config.num_layers)
@@ -58,7 +58,7 @@ FILES = ArchitectureFiles(
     "max_sequence_length": "max_position_embeddings",
     "activation": "activation",
   },
-  weights=_weights,
+  weight_names=_weight_names,
   defaults={"vocab_size": 30522, "activation": "gelu"},
   values={"position_embedding_type": ("absolute", None)},
   written={"pad_token_id": 0},

@@ -44,7 +44,7 @@ _LAYER = {
 }
 
 
-def _weights(config):
+def _weight_names(config):
   is_narrow = config.embedding_dim not in (None, config.hidden_dim)
   projection = _PROJECTION if is_narrow else {}
   return {
@@ -76,7 +76,7 @@ FILES = ArchitectureFiles(
     "layer_norm_epsilon": "layer_norm_eps",
     "embedding_dim": "embedding_size",
   },
-  weights=_weights,
+  weight_names=_weight_names,
   defaults={"vocab_size": 30522, "type_vocab_size": 2, "hidden_act": "gelu"},
   values={"position_embedding_type": ("absolute", None)},
   written={"pad_token_id": 0},

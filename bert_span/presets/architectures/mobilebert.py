@@ -60,7 +60,7 @@ _FEEDFORWARD = {
 }
 
 
-def _weights(config):
+def _weight_names(config):
   weights, layer = dict(_WEIGHTS), dict(_LAYER)
   if _has_projection(config):
     weights |= _PROJECTION
@@ -138,7 +138,7 @@ _ORIGINAL_FEEDFORWARD = {
 }
 
 
-def _original_weights(config):
+def _original_weight_names(config):
   weights, layer = dict(_ORIGINAL_WEIGHTS), dict(_ORIGINAL_LAYER)
   if _has_projection(config):
     weights |= _ORIGINAL_PROJECTION
@@ -218,7 +218,7 @@ FILES = ArchitectureFiles(
     "embedding_dim": "embedding_size",
     **{name: name for name in ORIGINAL_KEYS},
   },
-  weights=_weights,
+  weight_names=_weight_names,
   defaults={
     "vocab_size": 30522,
     "hidden_size": 512,
@@ -240,6 +240,6 @@ FILES = ArchitectureFiles(
   values={"position_embedding_type": ("absolute", None)},
   written={"pad_token_id": 0},
   keras_tokenizer=MobileBertTokenizer,
-  original_weights=_original_weights,
+  original_weight_names=_original_weight_names,
   check_transformers=_check_transformers,
 )

@@ -22,7 +22,7 @@ _LAYER = {
 }
 
 
-def _weights(config):
+def _weight_names(config):
   weights = _WEIGHTS | {
     f"transformer_layer_{i}/{path}": f"layers.{i}.{name}"
     for i in range(config.num_layers)
@@ -85,7 +85,7 @@ FILES = ArchitectureFiles(
     "global_rope_max_wavelength": "global_rope_theta",
     "local_rope_max_wavelength": "local_rope_theta",
   },
-  weights=_weights,
+  weight_names=_weight_names,
   head={
     "kernel": "classifier.weight",
     "bias": "classifier.bias",

@@ -36,7 +36,7 @@ _LAYER = {
 }
 
 
-def _weights(config):
+def _weight_names(config):
   return _WEIGHTS | {
     f"transformer_layer_{i}/{path}": f"encoder.layer.{i}.{name}"
     for i in range(config.num_layers)
@@ -59,7 +59,7 @@ FILES = ArchitectureFiles(
     "activation": "hidden_act",
     "layer_norm_epsilon": "layer_norm_eps",
   },
-  weights=_weights,
+  weight_names=_weight_names,
   defaults={"vocab_size": 30522, "hidden_act": "gelu"},
   values={
     "position_embedding_type": ("absolute", None),

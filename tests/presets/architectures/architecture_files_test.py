@@ -27,7 +27,7 @@ def test_each_weight_has_one_name(changes):
   settings = {"num_layers": 2, **changes}
   config, backbone = tiny_config(**settings), tiny_encoder(**settings)
   files = files_of(config.architecture)
-  maps = [files.weights, files.original_weights]
+  maps = [files.weight_names, files.original_weight_names]
   for names in (each(config) for each in maps if each):
     assert names.keys() == {weight.path for weight in backbone.weights}
     assert len({*names.values()}) == len(names)
