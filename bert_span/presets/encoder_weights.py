@@ -271,7 +271,7 @@ def check_read_back(saved, values_read, path):
 
   Args:
     saved: pairs of weights and the values that were saved.
-    values_read: dict from the weights' paths to arrays or variables of the file.
+    values_read: dict from the weights' paths to arrays or variables.
     path: path of the file, for the message.
   """
   for weight, value in saved:
