@@ -32,38 +32,39 @@ _CLS_AND_SEP = "[CLS]", "[SEP]"
 
 
 def sentence_pieces_of_json(values, family, source):
-  """The `SentencePieces` of a tokenizer.json with a Unigram model.
+  """Returns the `SentencePieces` of a tokenizer.json with a Unigram model.
 
-  It has the tokens by id with their scores, and the map of characters.
+  Args:
+    values: the JSON object. It has the tokens with their scores, in the order
+      of their ids, and the map of characters.
+    family: name in `PIECE_FAMILIES`.
+    source: path of the file, for messages.
   """
-  of_family = PIECE_FAMILIES.get(family, PieceFamily((), ()))
-  first, special = (
-    of_family.first,
-    (of_family.cls, of_family.sep, of_family.pad, of_family.mask),
-  )
+  rules = PIECE_FAMILIES.get(family, PieceFamily((), ()))
+  control_tokens = rules.cls, rules.sep, rules.pad, rules.mask
   model = ModelProto()
   try:
     vocab = [(token, float(score)) for token, score in values["model"]["vocab"]]
-    begin = tuple(token for token, _ in vocab[: len(first)])
-    if begin != first:
-      raise ValueError(f"it begins with {begin}, not {first}")
-    vocab = vocab[len(first) :]
-    if vocab and vocab[-1][0] == of_family.mask:
+    first_tokens = tuple(token for token, _ in vocab[: len(rules.first)])
+    if first_tokens != rules.first:
+      raise ValueError(f"it begins with {first_tokens}, not {rules.first}")
+    vocab = vocab[len(rules.first) :]
+    if vocab and vocab[-1][0] == rules.mask:
       del vocab[-1]
-    of_bytes = _of_bytes(values["model"], dict(vocab))
-    model.trainer_spec.byte_fallback = bool(of_bytes)
-    for token, score in [*((t, 0.0) for t in of_family.replaced), *vocab]:
-      kind = CONTROL if token in special else NORMAL
-      kind = UNKNOWN if token == of_family.unknown else kind
-      kind = BYTE if token in of_bytes else kind
-      if kind == UNKNOWN:
+    byte_tokens = _fallback_tokens(values["model"], dict(vocab))
+    model.trainer_spec.byte_fallback = bool(byte_tokens)
+    for token, score in [*((t, 0.0) for t in rules.replaced), *vocab]:
+      piece_type = CONTROL if token in control_tokens else NORMAL
+      piece_type = UNKNOWN if token == rules.unknown else piece_type
+      piece_type = BYTE if token in byte_tokens else piece_type
+      if piece_type == UNKNOWN:
         model.trainer_spec.unk_id = len(model.pieces)
-      model.pieces.add(piece=token, score=score, type=kind)
+      model.pieces.add(piece=token, score=score, type=piece_type)
     flat = flat_values(values)
-    albert = albert_normalizer_of(values)
+    albert_steps_name = albert_normalizer_of(values)
     name, key = flat["normalizer.type"], "normalizer.precompiled_charsmap"
-    if name in UNIGRAM_STEPS or albert:
-      model.normalizer_spec.name = albert or name
+    if name in UNIGRAM_STEPS or albert_steps_name:
+      model.normalizer_spec.name = albert_steps_name or name
       flat = {key: "", **flat}
     charsmap = base64.b64decode(flat[key], validate=True)
   except (ValueError, KeyError, TypeError) as error:
@@ -75,61 +76,67 @@ def sentence_pieces_of_json(values, family, source):
   return sentence_pieces(model.SerializeToString(), family, source)
 
 
-def _of_bytes(model, vocab):
-  """The tokens of bytes that a Unigram model of tokenizer.json falls back to.
+def _fallback_tokens(model, vocab):
+  """Returns the byte tokens that replace characters which are no tokens.
 
-  Without them, characters that it does not have are unknown.
+  The set is empty if such characters become the unknown token.
   """
-  found = {*BYTE_TOKENS} & vocab.keys() if model.get("byte_fallback") else set()
-  if found and len(found) < len(BYTE_TOKENS):
-    missing = next(token for token in BYTE_TOKENS if token not in vocab)
-    raise ValueError(f"byte_fallback is true, but {missing} is no token")
-  return found
+  if not model.get("byte_fallback"):
+    return set()
+  byte_tokens = {*BYTE_TOKENS} & vocab.keys()
+  if byte_tokens and len(byte_tokens) < len(BYTE_TOKENS):
+    token = next(token for token in BYTE_TOKENS if token not in vocab)
+    raise ValueError(f"byte_fallback is true, but {token} is no token")
+  return byte_tokens
 
 
 def added_token_objects(vocabulary):
-  """The added tokens of a vocabulary, as the tokenizers library writes them."""
+  """Returns a vocabulary's added tokens as the tokenizers library's objects."""
   ids = {token: i for i, token in enumerate(vocabulary.tokens)}
-  _, added = split_vocabulary(vocabulary)
+  _, added_tokens = split_vocabulary(vocabulary)
   return [
     {"id": ids[token.content], **token._asdict(), "special": False}
-    for token in sorted(added, key=lambda token: ids[token.content])
+    for token in sorted(added_tokens, key=lambda token: ids[token.content])
   ]
 
 
 def json_of_sentence_pieces(vocabulary):
-  """The values of a tokenizer.json of `SentencePieces` and added tokens.
+  """Returns the values of a tokenizer.json for `SentencePieces`.
 
-  transformers reads it rather than the model's file.
+  transformers reads it rather than the SentencePiece model beside it.
+
+  Args:
+    vocabulary: `SentencePieces`, or an `ExtendedVocabulary` of them.
 
   Raises:
-    ValueError: its tokens cannot be those of the model.
+    ValueError: a tokenizer.json cannot give the tokens of the model.
   """
-  added = added_token_objects(vocabulary)
+  added_objects = added_token_objects(vocabulary)
   vocabulary, _ = split_vocabulary(vocabulary)
   family = PIECE_FAMILIES[vocabulary.family]
   model, tokens = parse_model(vocabulary.proto), vocabulary.tokens
   charsmap = model.normalizer_spec.precompiled_charsmap
-  before, normalizers = [], []
+  # Steps before and after the map of characters.
+  first_steps, last_steps = [], []
   if vocabulary.family == "albert":
-    before = albert_steps(steps_of(model))
+    first_steps = albert_steps(steps_of(model))
   else:
-    normalizers = UNIGRAM_STEPS[steps_of(model) or "Replace Replace"]
+    last_steps = UNIGRAM_STEPS[steps_of(model) or "Replace Replace"]
   if charsmap:
     charsmap = base64.b64encode(charsmap).decode()
     step = {"type": "Precompiled", "precompiled_charsmap": charsmap}
-    before = [*before, step]
+    first_steps = [*first_steps, step]
   pieces = model.pieces[len(family.replaced) :]
-  scores = [0.0] * len(family.first) + [each.score for each in pieces]
+  scores = [0.0] * len(family.first) + [piece.score for piece in pieces]
   scores += [0.0] * (len(tokens) - len(scores))  # the mask
   special = [family.cls, family.sep, family.pad, family.unknown, family.mask]
   ids = {token: tokens.index(token) for token in special}
-  # As `PieceFamily.num_separators`: segments, or a second separator.
+  # Families with one separator have segments, those with two have none.
   segment = 2 - family.num_separators
 
   def item(token, type_id=0):
-    kind = "Sequence" if token in "AB" else "SpecialToken"
-    return {kind: {"id": token, "type_id": type_id}}
+    item_type = "Sequence" if token in "AB" else "SpecialToken"
+    return {item_type: {"id": token, "type_id": type_id}}
 
   single = [item(family.cls), item("A"), item(family.sep)]
   second = [item("B", segment), item(family.sep, segment)]
@@ -153,8 +160,8 @@ def json_of_sentence_pieces(vocabulary):
       {"id": ids[token], "content": token, **flags, "special": True}
       for token in sorted(special, key=ids.get)
     ]
-    + added,
-    "normalizer": {"type": "Sequence", "normalizers": before + normalizers},
+    + added_objects,
+    "normalizer": {"type": "Sequence", "normalizers": first_steps + last_steps},
     "pre_tokenizer": pre_tokenizer,
     "post_processor": {
       "type": "TemplateProcessing",
@@ -178,22 +185,25 @@ def json_of_sentence_pieces(vocabulary):
 
 
 def json_of_modernbert_pairs(vocabulary):
-  """The values of a tokenizer.json of `ModernBertPairs`, with added tokens.
+  """Returns the values of a tokenizer.json for `ModernBertPairs`.
 
-  Its special tokens are added ones there.
+  Special tokens are among its added tokens.
+
+  Args:
+    vocabulary: `ModernBertPairs`, or an `ExtendedVocabulary` of them.
   """
-  added = added_token_objects(vocabulary)
+  added_objects = added_token_objects(vocabulary)
   (_, merges), _ = split_vocabulary(vocabulary)
   ids = {token: i for i, token in enumerate(vocabulary.tokens)}
   for token in SPECIAL_TOKENS[NFC_PAIRS] & ids.keys():
     flags = dict.fromkeys(AddedToken._fields[1:], False)
     flags["lstrip"] = token == "[MASK]"
     content = {"id": ids[token], "content": token}
-    added.append({**content, **flags, "special": True})
-  added.sort(key=lambda token: token["id"])
-  # Those that no merge gives are never found in a text.
-  of_words = ids.keys() - {token["content"] for token in added}
-  of_words |= tokens_of_merges(merges)
+    added_objects.append({**content, **flags, "special": True})
+  added_objects.sort(key=lambda token: token["id"])
+  # An added token is in the model's vocabulary only if merges give it.
+  model_tokens = ids.keys() - {token["content"] for token in added_objects}
+  model_tokens |= tokens_of_merges(merges)
   byte_level = {
     "type": "ByteLevel",
     "add_prefix_space": False,
@@ -206,7 +216,7 @@ def json_of_modernbert_pairs(vocabulary):
     "version": "1.0",
     "truncation": None,
     "padding": None,
-    "added_tokens": added,
+    "added_tokens": added_objects,
     "normalizer": {"type": "NFC"},
     "pre_tokenizer": byte_level,
     "post_processor": {
@@ -228,39 +238,39 @@ def json_of_modernbert_pairs(vocabulary):
       "fuse_unk": False,
       "byte_fallback": False,
       "ignore_merges": False,
-      "vocab": {token: i for token, i in ids.items() if token in of_words},
+      "vocab": {token: i for token, i in ids.items() if token in model_tokens},
       "merges": [merge.split(" ") for merge in merges],
     },
   }
 
 
 def _check_same_tokens(values, vocabulary):
-  """Raises ValueError if a tokenizer.json has lost what gives its tokens."""
+  """Refuses a tokenizer.json that gives other tokens than `SentencePieces`."""
   source = "The tokenizer.json of these SentencePieces"
   check_json(values, source)
   family = PIECE_FAMILIES[vocabulary.family]
-  read = sentence_pieces_of_json(values, vocabulary.family, source)
-  found, kept = (
-    _what_gives_tokens(parse_model(each.proto), family)
-    for each in (vocabulary, read)
+  pieces_read = sentence_pieces_of_json(values, vocabulary.family, source)
+  settings, settings_read = (
+    _token_settings(parse_model(pieces.proto), family)
+    for pieces in (vocabulary, pieces_read)
   )
-  lost = [name for name, value in found.items() if kept[name] != value]
-  if any(BLANK in each.lstrip(BLANK) for each in vocabulary.tokens):
-    lost.append("pieces of several words")
-  if lost:
+  changed = [n for n, value in settings.items() if settings_read[n] != value]
+  if any(BLANK in token.lstrip(BLANK) for token in vocabulary.tokens):
+    changed.append("pieces of several words")
+  if changed:
     raise ValueError(
-      f"A tokenizer.json cannot have {', '.join(lost)} of these SentencePieces "
-      "as they are, so transformers would find other tokens. Use the model "
-      "here, or train one with a Unigram model of SentencePiece's defaults."
+      f"A tokenizer.json cannot hold {', '.join(changed)} of these "
+      "SentencePieces, so transformers would find other tokens. Use the model "
+      "here, or train a Unigram model with SentencePiece's defaults."
     )
 
 
-def _what_gives_tokens(model, family):
-  """The values of a `ModelProto` on which its tokens depend, by name."""
+def _token_settings(model, family):
+  """Returns, by name, the values of a `ModelProto` that change its tokens."""
   spec, trainer = model.normalizer_spec, model.trainer_spec
   pieces = [
-    (each.piece, each.type, each.score if each.type == NORMAL else 0.0)
-    for each in model.pieces
+    (piece.piece, piece.type, piece.score if piece.type == NORMAL else 0.0)
+    for piece in model.pieces
   ]
   if pieces[-1][0] == family.mask:
     del pieces[-1]

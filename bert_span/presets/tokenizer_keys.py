@@ -1,10 +1,10 @@
 """The keys of Hugging Face's tokenizer files that can change tokens.
 
-The tables give the values with which bert_span computes the same tokens; None
-stands for a missing key. A file with another value is refused by the name of
-the key. do_lower_case, strip_accents and tokenize_chinese_chars, and those of a
-normalizer, are used. All other keys leave the tokens of a question and a
-passage as they are.
+The tables list, for each key, the values with which bert_span computes the same
+tokens; None means a missing key. A file with another value is refused by the
+name of the key. do_lower_case, strip_accents, tokenize_chinese_chars and the
+same settings of a normalizer are read and used. All other keys do not change
+the tokens of a question and a passage.
 """
 
 import re
@@ -13,8 +13,8 @@ from bert_span.options.messages import shortened
 from bert_span.text.sentencepiece_model import ALBERT_NORMALIZERS
 from bert_span.text.vocabulary import AddedToken
 
-# Keys of tokenizer_config.json and special_tokens_map.json, by the type of
-# the model in tokenizer.json.
+# Keys of tokenizer_config.json and special_tokens_map.json, by the model's type
+# in tokenizer.json.
 CONFIG_VALUES = {
   "WordPiece": {
     "tokenizer_class": (
@@ -62,10 +62,11 @@ CONFIG_VALUES = {
     "pad_token": (None, "<pad>", "[PAD]"),
   },
 }
-# How the class names begin, by config.json's model_type. Only the classes of
-# DeBERTa and ALBERT read do_lower_case.
+# model_type in config.json -> the start of the names of its tokenizer classes.
+# Only the classes of DeBERTa and ALBERT read do_lower_case.
 _UNIGRAM_CLASSES = {
-  "roberta": "XLMRoberta",  # whose ids are the only ones that it can have
+  # RoBERTa's padding id allows only XLM-R's ids.
+  "roberta": "XLMRoberta",
   "xlm-roberta": "XLMRoberta",
   "camembert": "Camembert",
   "deberta-v2": "DebertaV2",
@@ -82,10 +83,10 @@ _NO_OUTER_BLANKS = {
   "content": "",
 }
 _ONE_BLANK = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
-# Steps of a normalizer that has no map of characters, by the names of their
-# types. `SentencePieceTokenizer` computes them.
+# Steps of normalizers without a map of characters, by the types of the steps.
+# `SentencePieceTokenizer` computes them.
 UNIGRAM_STEPS = {
-  # SentencePiece's own.
+  # SentencePiece without a map of characters.
   "Replace Replace": [_NO_OUTER_BLANKS, _ONE_BLANK],
   # DeBERTa's in transformers 4, and in transformers 5.
   "Strip Replace": [
@@ -127,7 +128,7 @@ JSON_VALUES = {
     "post_processor.pair": (_ROBERTA_PAIR,),
   },
   "Unigram": {
-    # Names of the steps; SentencePiece strips a text and joins its blanks.
+    # Types of the steps. SentencePiece strips a text and joins its blanks.
     "normalizer.type": (
       *("Precompiled", "Precompiled Replace", "Strip Precompiled Replace"),
       *("Precompiled Strip Replace", "Precompiled Replace Replace"),
@@ -156,15 +157,15 @@ CONFIG_VALUES[NFC_PAIRS] = {
   "sep_token": (None, "[SEP]"),
   "pad_token": (None, "[PAD]"),
 }
-# Fields by which the tokenizers library knows a model's type, in its order:
-# files written before version 0.9 do not name the type.
-_TYPE_MARKS = {
+# Files written before version 0.9 of the tokenizers library do not name the
+# type of the model. The library sees it by these fields, in this order.
+_TYPES_BY_FIELD = {
   "merges": "BPE",
   "max_input_chars_per_word": "WordPiece",
   "unk_id": "Unigram",
 }
-# Tokens that are ordinary characters in a text, though files list them among
-# the added ones.
+# Special tokens. They are ordinary characters in a text, even though files list
+# them among the added tokens.
 SPECIAL_TOKENS = {
   "WordPiece": {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"},
   "BPE": {"<s>", "</s>", "<unk>", "<pad>", "<mask>"},
@@ -178,12 +179,13 @@ SPECIAL_TOKENS = {
     *("<|endoftext|>", "<|padding|>"),
   },
 }
-# Keys of tokenizer_config.json and special_tokens_map.json with tokens that
-# transformers adds, of which the last counts only without the one before it.
-_NAMED_TOKENS = [
+# Keys of tokenizer_config.json and special_tokens_map.json. transformers adds
+# their tokens.
+_NAMED_TOKEN_KEYS = [
   f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 ]
-_MORE_TOKENS = "extra_special_tokens", "additional_special_tokens"
+# Keys of lists of further tokens; only the first of them that is there counts.
+_EXTRA_TOKEN_KEYS = "extra_special_tokens", "additional_special_tokens"
 _CONTENT = re.compile(r"[^\0\ud800-\udfff]{1,1000}", re.DOTALL)
 
 
@@ -211,13 +213,18 @@ def check_config(values, type_name, path, model_type=None):
   if type_name == "Unigram":
     refused = {*_UNIGRAM_CLASSES.values()} - {_UNIGRAM_CLASSES.get(model_type)}
     refused = tuple(refused) if model_type in _UNIGRAM_CLASSES else ()
-    classes = accepted["tokenizer_class"]
-    classes = [c for c in classes if not str(c).startswith(refused)]
-    accepted = {**accepted, "tokenizer_class": classes}
-    name = values.get("tokenizer_class") or _UNIGRAM_CLASSES.get(model_type)
-    if str(name).startswith(("XLMRoberta", "Camembert")):
+    class_names = [
+      name
+      for name in accepted["tokenizer_class"]
+      if not str(name).startswith(refused)
+    ]
+    accepted = {**accepted, "tokenizer_class": class_names}
+    class_name = values.get("tokenizer_class") or _UNIGRAM_CLASSES.get(
+      model_type
+    )
+    if str(class_name).startswith(("XLMRoberta", "Camembert")):
       lower_case, accepted["do_lower_case"] = None, (None, False, True)
-    if str(name).startswith("Albert"):
+    if str(class_name).startswith("Albert"):
       accepted["do_lower_case"] = accepted["keep_accents"] = (None, False, True)
   _check(values, accepted, path)
   return lower_case
@@ -231,11 +238,13 @@ def check_json(values, path):
     lower-cased.
 
   Raises:
-    ValueError: as `check_config`.
+    ValueError: a value is not supported; the message names its key.
   """
   flat = flat_values(values)
-  marks = (k for mark, k in _TYPE_MARKS.items() if f"model.{mark}" in flat)
-  type_name = flat.get("model.type") or next(marks, None)
+  types_by_fields = (
+    name for field, name in _TYPES_BY_FIELD.items() if f"model.{field}" in flat
+  )
+  type_name = flat.get("model.type") or next(types_by_fields, None)
   names = [name for name in JSON_VALUES if name != NFC_PAIRS]
   if type_name not in names:
     raise ValueError(
@@ -249,11 +258,11 @@ def check_json(values, path):
     lower_case = _boolean(flat, "normalizer.lowercase", path)
     accents = (None, False, True) if lower_case else (None, False)
     accepted = {**accepted, "normalizer.strip_accents": accents}
-  steps = albert = None
+  steps = albert_normalizer = None
   if type_name == "Unigram":
-    albert = albert_normalizer_of(values)
-  if albert:
-    lower_case = "Lowercase" in albert
+    albert_normalizer = albert_normalizer_of(values)
+  if albert_normalizer:
+    lower_case = "Lowercase" in albert_normalizer
     accepted = accepted | {
       "normalizer.type": (flat["normalizer.type"],),
       "model.unk_id": (1,),
@@ -262,12 +271,14 @@ def check_json(values, path):
     for key in ("normalizer.pattern", "normalizer.content"):
       del accepted[key]
     if "normalizer.precompiled_charsmap" not in flat:
-      # Else only a map of characters makes all white space blanks.
+      # Without a map of characters, only this step splits at all white space.
       accepted["pre_tokenizer.type"] = ("WhitespaceSplit Metaspace",)
   elif type_name == "Unigram":
     name = str(flat.get("normalizer.type"))
-    replaces = {"Precompiled Replace Replace": UNIGRAM_STEPS["Replace Replace"]}
-    steps = {**UNIGRAM_STEPS, **replaces}.get(name)
+    if name == "Precompiled Replace Replace":
+      steps = UNIGRAM_STEPS["Replace Replace"]
+    else:
+      steps = UNIGRAM_STEPS.get(name)
   if steps:
     accepted = {**accepted, "pre_tokenizer.type": ("Metaspace",)}
     for key in ("normalizer.pattern", "normalizer.content"):
@@ -284,14 +295,14 @@ def check_json(values, path):
 
 
 def albert_steps(name):
-  """The steps of one of the `ALBERT_NORMALIZERS` in a tokenizer.json."""
+  """Returns one of the `ALBERT_NORMALIZERS` as steps in a tokenizer.json."""
   return [*_QUOTES, *({"type": step} for step in name.split()[1:])]
 
 
 def albert_normalizer_of(values):
-  """Which of the `ALBERT_NORMALIZERS` a tokenizer.json has, None if none.
+  """Returns which of the `ALBERT_NORMALIZERS` a tokenizer.json has, or None.
 
-  A map of characters may follow, and a step that leaves one blank of several.
+  After its steps a map of characters may follow, and a step that joins blanks.
   """
   steps = _items(values.get("normalizer"), "normalizers")
   if steps[-1:] == [_ONE_BLANK]:
@@ -305,8 +316,8 @@ def albert_normalizer_of(values):
 def _check(values, accepted, path):
   for key, choices in accepted.items():
     value = _token_text(values.get(key))
-    if not any(value == c and type(value) is type(c) for c in choices):
-      shown = ", ".join("missing" if c is None else repr(c) for c in choices)
+    if not any(value == x and type(value) is type(x) for x in choices):
+      shown = ", ".join("missing" if x is None else repr(x) for x in choices)
       raise ValueError(
         f"{path}: {key} must be {shown}; other values give other tokens. "
         f"Received: {shortened(value)}. Use another model."
@@ -314,89 +325,107 @@ def _check(values, accepted, path):
 
 
 def added_tokens_of_json(values, type_name, path):
-  """The added tokens of a tokenizer.json that are found in texts.
+  """Returns the added tokens of a tokenizer.json, without special tokens.
+
+  Args:
+    values: the JSON object.
+    type_name: as in `check_config`.
+    path: of the file, for messages.
 
   Returns:
     A list of pairs of an `AddedToken` and its id.
 
   Raises:
-    ValueError: an entry is none; the message names it.
+    ValueError: an entry is not an added token; the message shows it.
   """
-  tokens = _listed(values.get("added_tokens"), "added_tokens", list, path)
-  return _found_in_texts(tokens, type_name, path)
+  objects = _container(values.get("added_tokens"), "added_tokens", list, path)
+  return _added_tokens(objects, type_name, path)
 
 
 def added_tokens_of_files(files, type_name):
-  """The added tokens of a Hugging Face directory that are found in texts.
+  """Returns the added tokens of a directory, without special tokens.
 
-  As transformers 5, they are those of tokenizer.json and added_tokens_decoder
-  in tokenizer_config.json, whose flags count. Without the latter they are those
-  of added_tokens.json and tokenizer.json, and special_tokens_map.json counts
-  rather than tokenizer_config.json. Named and additional tokens are added if
-  they are not among them.
+  Tokens come from the same files as in transformers 5:
+
+  - with added_tokens_decoder in tokenizer_config.json, from it and from
+    tokenizer.json. Of a token in both, the flags of the first count.
+  - without it, from added_tokens.json and tokenizer.json, and names of tokens
+    in special_tokens_map.json replace those in tokenizer_config.json.
+
+  Named and additional tokens are added to them.
 
   Args:
-    files: pairs of a path and an object, by the names of the files.
+    files: dict from the names of files to pairs of a path and an object.
     type_name: as in `check_config`.
 
-  Returns, raises: as `added_tokens_of_json`; an id may be None.
+  Returns:
+    A list of pairs of an `AddedToken` and its id, None for a named token whose
+    id no file says.
+
+  Raises:
+    ValueError: an entry is not an added token; the message shows it.
   """
-  path, names = files.get(
+  path, config = files.get(
     "tokenizer_config.json", ("tokenizer_config.json", {})
   )
   json_path, values = files.get("tokenizer.json", ("", {}))
-  of_json = added_tokens_of_json(values, type_name, json_path)
-  key = "added_tokens_decoder"
-  has_decoder = key in names
+  json_tokens = added_tokens_of_json(values, type_name, json_path)
+  decoder_key = "added_tokens_decoder"
+  has_decoder = decoder_key in config
   if not has_decoder:
-    _, special = files.get("special_tokens_map.json", ("", {}))
-    names = {**names, **special}
-  more = next((names[key] for key in _MORE_TOKENS if names.get(key)), None)
-  more = [*more.values()] if isinstance(more, dict) else more
-  more = _listed(more, " or ".join(_MORE_TOKENS), list, path)
-  more = [names[name] for name in _NAMED_TOKENS if names.get(name)] + more
-  more = [
+    _, special_tokens_map = files.get("special_tokens_map.json", ("", {}))
+    config = {**config, **special_tokens_map}
+  named_tokens = [config[key] for key in _NAMED_TOKEN_KEYS if config.get(key)]
+  extra_tokens = next(
+    (config[key] for key in _EXTRA_TOKEN_KEYS if config.get(key)), None
+  )
+  if isinstance(extra_tokens, dict):
+    extra_tokens = [*extra_tokens.values()]
+  keys = " or ".join(_EXTRA_TOKEN_KEYS)
+  named_tokens += _container(extra_tokens, keys, list, path)
+  named_objects = [
     {**_token_object(token, path), "id": None, "special": True}
-    for token in more
+    for token in named_tokens
   ]
   if has_decoder:
+    decoder = _container(config[decoder_key], decoder_key, dict, path)
     objects = [
-      {**_token_object(token, path), "id": _decimal(number)}
-      for number, token in _listed(names[key], key, dict, path).items()
+      {**_token_object(token, path), "id": _token_id(key)}
+      for key, token in decoder.items()
     ]
-    found = of_json + _found_in_texts(objects, type_name, path)
+    listed_tokens = json_tokens + _added_tokens(objects, type_name, path)
   else:
-    added_path, added = files.get("added_tokens.json", ("", {}))
-    special = [token.get("content") for token in more]
+    added_path, ids = files.get("added_tokens.json", ("", {}))
+    special_contents = [token.get("content") for token in named_objects]
     objects = [
-      {"content": token, "id": number, "special": token in special}
-      for token, number in added.items()
+      {"content": content, "id": i, "special": content in special_contents}
+      for content, i in ids.items()
     ]
-    found = _found_in_texts(objects, type_name, added_path) + of_json
-  tokens = {token.content: (token, number) for token, number in found}
-  for token, number in _found_in_texts(more, type_name, path):
-    tokens.setdefault(token.content, (token, number))
-  return sorted(tokens.values(), key=_place)
+    listed_tokens = _added_tokens(objects, type_name, added_path) + json_tokens
+  tokens = {token.content: (token, i) for token, i in listed_tokens}
+  for token, token_id in _added_tokens(named_objects, type_name, path):
+    tokens.setdefault(token.content, (token, token_id))
+  return sorted(tokens.values(), key=_id_order)
 
 
-def _place(pair):
-  """Orders added tokens by their ids, and those without one after them."""
-  _, number = pair
-  return (1, 0) if number is None else (0, number)
+def _id_order(pair):
+  """Sorts pairs of a token and its id by the ids; None is last."""
+  _, token_id = pair
+  return (1, 0) if token_id is None else (0, token_id)
 
 
-def _found_in_texts(objects, type_name, path):
-  """Pairs of an `AddedToken` and its id, of the objects of a file."""
-  found = []
+def _added_tokens(objects, type_name, path):
+  """Returns pairs of an `AddedToken` and its id, without special tokens."""
+  added_tokens = []
   for token in objects:
     token = _token_object(token, path)
     flags = [token.get(name) for name in AddedToken._fields[1:]]
-    content, number = token.get("content"), token.get("id")
+    content, token_id = token.get("content"), token.get("id")
     if (
       not isinstance(content, str)
       or not _CONTENT.fullmatch(content)
       or not all(isinstance(flag, bool | None) for flag in flags)
-      or not (number is None or (type(number) is int and number >= 0))
+      or not (token_id is None or (type(token_id) is int and token_id >= 0))
     ):
       raise ValueError(
         f"{path}: an added token must have a content of 1 to 1,000 characters, "
@@ -404,36 +433,36 @@ def _found_in_texts(objects, type_name, path):
         f"{', '.join(AddedToken._fields[1:])}. Received: {shortened(token)}. "
         "Use the file that belongs to the model."
       )
-    *others, normalized = flags
+    *flags, normalized = flags
     if normalized is None:
       normalized = not token.get("special")
     if content not in SPECIAL_TOKENS[type_name]:
-      flags = *map(bool, others), normalized
-      found.append((AddedToken(content, *flags), number))
-  return found
+      token = AddedToken(content, *map(bool, flags), normalized)
+      added_tokens.append((token, token_id))
+  return added_tokens
 
 
-def _listed(value, key, kind, path):
-  """The value of a key that must be an array or an object, or be missing."""
-  if value is not None and not isinstance(value, kind):
-    name = {list: "an array", dict: "an object"}[kind]
+def _container(value, key, container_type, path):
+  """Returns the list or dict of a key, an empty one for a missing key."""
+  if value is not None and not isinstance(value, container_type):
+    name = {list: "an array", dict: "an object"}[container_type]
     raise ValueError(
       f"{path}: {key} must be {name}. Received: {shortened(value)}. Use the "
       "file that belongs to the model."
     )
-  return kind() if value is None else value
+  return container_type() if value is None else value
 
 
 def _token_object(token, path):
-  """The object of a token that may also be its text."""
+  """Returns the object of a token, which may be only its text in a file."""
   if isinstance(token, str):
     return {"content": token}
-  return _listed(token, "a token", dict, path)
+  return _container(token, "a token", dict, path)
 
 
-def _decimal(text):
-  """The number that a key of a JSON object is, or the key."""
-  return int(text) if re.fullmatch(r"\d{1,9}", text) else text
+def _token_id(key):
+  """Returns the id in a key of a JSON object; the key if it is no number."""
+  return int(key) if re.fullmatch(r"\d{1,9}", key) else key
 
 
 def _token_text(token):
@@ -451,9 +480,10 @@ def _boolean(values, key, path):
 
 
 def flat_values(values):
-  """Flattens tokenizer.json: values by keys that are joined by dots.
+  """Flattens tokenizer.json: a dict of values by keys joined with dots.
 
-  A sequence has the keys of all its items; its type is their types and blanks.
+  A sequence has the keys of all its items. Its type is a string of their types,
+  with blanks between them.
   """
   flat = {}
   lists = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
@@ -467,10 +497,10 @@ def flat_values(values):
   return flat
 
 
-def _items(part, name):
-  """Returns the objects in a sequence, or an object itself, as a list."""
-  items = part.get(name) if isinstance(part, dict) else None
-  items = items if isinstance(items, list) else [part]
+def _items(value, name):
+  """Returns the objects in a sequence, or the one object, as a list."""
+  items = value.get(name) if isinstance(value, dict) else None
+  items = items if isinstance(items, list) else [value]
   return [item for item in items if isinstance(item, dict)]
 
 

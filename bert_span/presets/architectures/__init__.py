@@ -1,1 +1,1 @@
-"""Encoders in others' files: one explicit map of weights an architecture."""
+"""Encoders in the files of other packages: a module for each architecture."""

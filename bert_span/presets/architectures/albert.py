@@ -96,7 +96,7 @@ def _original_weight_names(config):
   }
 
 
-# Keys of the original's albert_config.json that BERT's has not.
+# Keys of the original's albert_config.json that BERT's does not have.
 ORIGINAL_KEYS = "num_hidden_groups", "inner_group_num"
 FILES = ArchitectureFiles(
   class_name="Albert",

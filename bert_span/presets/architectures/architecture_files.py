@@ -1,4 +1,4 @@
-"""What describes an architecture in the files of transformers and others."""
+"""Describes an architecture in the files of transformers and other packages."""
 
 import dataclasses
 import importlib
@@ -20,7 +20,7 @@ class ArchitectureFiles:
   """
 
   class_name: str  # begins the names of its classes in transformers
-  prefix: str  # of its tensors in a model with a head
+  prefix: str  # before the names of its tensors in a model with a head
   keys: dict[str, str]  # fields of its EncoderConfig -> keys of config.json
   weight_names: Callable  # names of tensors in a model without a head
   # Weights of a span head -> tensors of its class for question answering.
@@ -32,40 +32,43 @@ class ArchitectureFiles:
   )
   # Keys that may be missing, and the values that transformers' class has then.
   defaults: dict = dataclasses.field(default_factory=dict)
-  # Further keys, and the values with which this is computed; the first one is
-  # written. None is a missing key.
+  # Further keys -> the values that are computed here. The first one is written.
+  # None is a missing key.
   values: dict[str, tuple] = dataclasses.field(default_factory=dict)
-  # Keys that are written, and change nothing here.
+  # Keys -> values that are written and never read.
   written: dict = dataclasses.field(default_factory=dict)
-  # Kinds of vocabularies whose tokens it takes, the usual one first.
+  # Kinds of its vocabularies, the usual one first.
   tokens: tuple[str, ...] = (WORD_PIECES,)
-  # Whose ids its SentencePieces have, see `PIECE_FAMILIES`.
+  # The name in `PIECE_FAMILIES` that gives the ids of its SentencePieces.
   piece_family: str | None = None
-  piece_file: str = ""  # the usual name of their model
-  keras_tokenizer: type | None = None  # KerasHub's, of its usual vocabulary
-  padding_rows: int = 128  # most rows of its embeddings beyond the vocabulary
+  piece_file: str = ""  # the usual name of the SentencePiece model
+  keras_tokenizer: type | None = None  # KerasHub's, for the usual vocabulary
+  # The token table may have up to this many rows beyond the vocabulary.
+  padding_rows: int = 128
   # Row of the position table for the first token. If it is not 0, positions
   # count from padding, whose id is before it.
   first_position: int = 0
   # Names of tensors in TensorFlow 1 checkpoints, without "bert/".
   original_weight_names: Callable | None = None
-  # Gives the values of config.json by `keys`, if files also have others.
+  # Function of config.json's values and its path, which renames keys of other
+  # versions of transformers to those of `keys`.
   older_values: Callable | None = None
-  check_transformers: Callable | None = None  # refuses what it cannot compute
+  # Refuses an `EncoderConfig` that transformers' class cannot compute.
+  check_transformers: Callable | None = None
 
   @property
   def padding_id(self):
-    """The id of padding that the encoder asks for, None if it asks for none."""
+    """The id of padding that the encoder needs, None if any id will do."""
     return self.first_position - 1 if self.first_position else None
 
 
 def files_of(name):
-  """The `ArchitectureFiles` of a name in `ARCHITECTURES`, from its module."""
-  room = __name__.rpartition(".")[0]
-  module = importlib.import_module(f"{room}.{name.replace('-', '_')}")
+  """Returns the `ArchitectureFiles` of a name in `ARCHITECTURES`."""
+  package = __name__.rpartition(".")[0]
+  module = importlib.import_module(f"{package}.{name.replace('-', '_')}")
   return module.FILES
 
 
 def all_files():
-  """Dict of the `ArchitectureFiles` of all architectures, by their names."""
+  """Returns a dict of the `ArchitectureFiles` of all architectures, by name."""
   return {name: files_of(name) for name in ARCHITECTURES}

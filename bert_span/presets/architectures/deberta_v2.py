@@ -85,5 +85,5 @@ FILES = ArchitectureFiles(
   piece_family="deberta-v2",
   piece_file="spm.model",
   keras_tokenizer=keras_hub.models.DebertaV3Tokenizer,
-  padding_rows=1000,  # 899 of mDeBERTa
+  padding_rows=1000,  # mDeBERTa has 899.
 )

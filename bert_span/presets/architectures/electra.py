@@ -16,7 +16,7 @@ _PROJECTION = {
   "embeddings_projection/kernel": "embeddings_project.weight",
   "embeddings_projection/bias": "embeddings_project.bias",
 }
-# KerasHub has one, with random values; transformers has none.
+# KerasHub's ELECTRA has a pooler, with random values; transformers' has none.
 _POOLER = {
   "pooled_dense/kernel": "pooler.dense.weight",
   "pooled_dense/bias": "pooler.dense.bias",

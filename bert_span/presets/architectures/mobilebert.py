@@ -3,7 +3,7 @@
 from bert_span.modeling.mobilebert import MobileBertTokenizer
 from bert_span.presets.architectures.architecture_files import ArchitectureFiles
 
-# Of the LayerNorms that transformers gives no epsilon of config.json.
+# The epsilon of LayerNorms that transformers does not take from config.json.
 _TRANSFORMERS_EPSILON = 1e-5
 _KEEP_FORMAT = "Keep it in the format of this package."
 
@@ -49,7 +49,7 @@ _SHARED_BOTTLENECK = {
   "layer_norm/gamma": "LayerNorm.weight",
   "layer_norm/beta": "LayerNorm.bias",
 }
-# Of the last network; the others are ffn.0 and so on.
+# Names in the last feed-forward network; the others begin with ffn.0 and so on.
 _FEEDFORWARD = {
   "intermediate_dense/kernel": "intermediate.dense.weight",
   "intermediate_dense/bias": "intermediate.dense.bias",
@@ -194,7 +194,7 @@ def _check_transformers(config):
     )
 
 
-# Keys of the original's bert_config.json that BERT's has not.
+# Keys of the original's bert_config.json that BERT's does not have.
 ORIGINAL_KEYS = (
   *("trigram_input", "use_bottleneck", "intra_bottleneck_size"),
   *("use_bottleneck_attention", "key_query_shared_bottleneck"),

@@ -40,28 +40,33 @@ _THETAS = {
 
 
 def _older_values(values, path):
-  """The values that transformers 5 writes by other keys than transformers 4."""
+  """Renames keys of transformers 5 to those of transformers 4."""
   values = dict(values)
   bases = values.get("rope_parameters")
-  for kind, key in _THETAS.items() if bases else ():
-    base = bases.get(kind) if isinstance(bases, dict) else None
+  for layer_type, key in _THETAS.items() if bases else ():
+    base = bases.get(layer_type) if isinstance(bases, dict) else None
     if not isinstance(base, dict) or base.get("rope_type") != "default":
       raise ValueError(
-        f"{path}: rope_parameters must have {kind} with the rope_type default. "
-        f"Received: {shortened(bases)}. Use another model."
+        f"{path}: rope_parameters must have {layer_type} with the rope_type "
+        f"default. Received: {shortened(bases)}. Use another model."
       )
     values[key] = base.get("rope_theta")
-  kinds = values.get("layer_types")
-  if kinds:
-    local = next((i for i, k in enumerate(kinds) if i and k == kinds[0]), None)
-    every = local or len(kinds)
+  layer_types = values.get("layer_types")
+  if layer_types:
+    num_layers = len(layer_types)
+    # The step from the first layer to the next one of its type.
+    step = next(
+      (i for i, x in enumerate(layer_types) if i and x == layer_types[0]),
+      num_layers,
+    )
     full, sliding = _THETAS
-    if kinds != [sliding if i % every else full for i in range(len(kinds))]:
+    expected = [sliding if i % step else full for i in range(num_layers)]
+    if layer_types != expected:
       raise ValueError(
         f"{path}: layer_types must have {full} in every n-th layer, the first "
-        f"one included. Received: {shortened(kinds)}. Use another model."
+        f"one included. Received: {shortened(layer_types)}. Use another model."
       )
-    values["global_attn_every_n_layers"] = every
+    values["global_attn_every_n_layers"] = step
   return values
 
 
@@ -99,7 +104,7 @@ FILES = ArchitectureFiles(
     "attention_bias": (False, None),
     "mlp_bias": (False, None),
     "norm_bias": (False, None),
-    # Of the head.
+    # Keys of the head.
     "classifier_activation": ("gelu", None),
     "classifier_bias": (False, None),
   },

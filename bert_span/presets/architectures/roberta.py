@@ -63,12 +63,12 @@ FILES = ArchitectureFiles(
   defaults={"vocab_size": 30522, "hidden_act": "gelu"},
   values={
     "position_embedding_type": ("absolute", None),
-    # Positions count from it, and its row is that of padding.
+    # Positions count from the id of padding.
     "pad_token_id": (1, None),
   },
-  # Its one row of token types is part of the positions here.
+  # The row of its only token type is added to the positions here.
   written={"type_vocab_size": 1, "bos_token_id": 0, "eos_token_id": 2},
-  # KLUE's has WordPieces, vi-mrc XLM-R's SentencePieces.
+  # KLUE's RoBERTa has WordPieces, vi-mrc's has XLM-R's SentencePieces.
   tokens=(BYTE_PAIRS, WORD_PIECES, SENTENCE_PIECES),
   piece_family="xlm-roberta",
   keras_tokenizer=keras_hub.models.RobertaTokenizer,
