@@ -6,8 +6,8 @@ import time
 
 import tensorflow as tf
 
-from benchmarks.random_models import VOCABULARY_SIZE
 from bert_span.data.preprocessor import SpanPreprocessor
+from bert_span.modeling.encoder import encoder_config
 from bert_span.modeling.losses import SpanLoss
 from bert_span.pretraining.loss import pretraining_loss_fn
 from bert_span.training.callbacks import Callback
@@ -31,6 +31,7 @@ def train_on_random_windows(
     callback: `Callback` of the training loop.
     targets: masked WordPieces of a window; 0 is fine-tuning.
   """
+  num_tokens = encoder_config(model.backbone).vocabulary_size
   with tempfile.TemporaryDirectory() as output_dir:
     Trainer(
       model,
@@ -42,7 +43,9 @@ def train_on_random_windows(
       TrainOptions(train_batch_size=batch_size, execution=execution),
       output_dir,
       callbacks=[callback],
-    ).train(lambda unused_first_step: _batches(batch_size, length, targets))
+    ).train(
+      lambda unused_step: _batches(batch_size, length, targets, num_tokens)
+    )
 
 
 def seconds_per_step(model, batch_size, length, steps, execution, targets=0):
@@ -65,7 +68,7 @@ def seconds_per_step(model, batch_size, length, steps, execution, targets=0):
   return sum(gaps[1:]) / len(gaps[1:])
 
 
-def _batches(batch_size, length, num_targets):
+def _batches(batch_size, length, num_targets, num_tokens):
   """Returns endless batches of random numbers, as the programs make them."""
   tokens, targets = [batch_size, length], [batch_size, num_targets]
   ids, mask = "token_ids", "padding_mask"
@@ -73,7 +76,7 @@ def _batches(batch_size, length, num_targets):
     ids, mask = "input_ids", "input_mask"
   # Name -> shape and exclusive upper bound.
   numbers = {
-    ids: (tokens, VOCABULARY_SIZE),
+    ids: (tokens, num_tokens),
     "segment_ids": (tokens, 2),
     "start_positions": ([batch_size], length),
     "end_positions": ([batch_size], length),
@@ -81,7 +84,7 @@ def _batches(batch_size, length, num_targets):
   ones = {mask: tf.ones(tokens, tf.int32)}
   if num_targets:  # TensorFlow crashes when it unbatches empty tensors.
     numbers |= {
-      "masked_ids": (targets, VOCABULARY_SIZE),
+      "masked_ids": (targets, num_tokens),
       "masked_positions": (targets, length),
       "sbo_lefts": (targets, length),
       "sbo_rights": (targets, length),
