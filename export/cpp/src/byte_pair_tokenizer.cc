@@ -162,7 +162,13 @@ Tokens BytePairTokenizer::Tokenize(const std::u32string& codes) const {
     }
     if (added != nullptr) {
       begin = end + added->codes.size();
-      add(added->id, byte_of(end), byte_of(begin));
+      // Offsets leave out the white space at its ends.
+      size_t first = end, last = begin;
+      while (first < last && ClassOf(codes[first]) == Class::kWhite) ++first;
+      while (first < last && ClassOf(codes[last - 1]) == Class::kWhite) --last;
+      tokens.ids.push_back(added->id);
+      tokens.char_starts.push_back(first);
+      tokens.char_ends.push_back(last);
     }
   }
   return tokens;
