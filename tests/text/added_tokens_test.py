@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 import tokenizers
 from tiny_extractor import trained_pieces
+from tokens_in_parts import tokens_in_parts
 
 from bert_span.squad.reader import read_squad
 from bert_span.text.byte_pair_tokenizer import BYTES, BytePairTokenizer
@@ -304,7 +305,7 @@ def _differences(kind, texts):
   added = {ours.token_to_id(token.content) for token in _ADDED}
   assert added == {theirs.token_to_id(token.content) for token in _ADDED}
   blank = ours.vocabulary.index(BLANK) if BLANK in ours.vocabulary else None
-  columns = (part.to_list() for part in ours(texts))
+  columns = tokens_in_parts(ours, texts)
   encodings = theirs.encode_batch(texts, add_special_tokens=False)
   of_ids, of_offsets, of_added = [], [], []
   for text, encoding, ids, starts, ends in zip(

@@ -2,7 +2,6 @@
 
 import base64
 import io
-import itertools
 import json
 import random
 import re
@@ -12,6 +11,7 @@ import keras
 import pytest
 import tokenizers
 from tiny_encoder import ALBERT, tiny_encoder
+from tokens_in_parts import tokens_in_parts
 
 from bert_span.presets.encoder_weights import LoadedPreset
 from bert_span.presets.tokenizer_json import json_of_sentence_pieces
@@ -262,20 +262,11 @@ def trained(texts):
   return content.getvalue()
 
 
-def _columns(layer, texts):
-  """Lists of ids, starts and ends of texts, read in parts for their memory."""
-  parts = [
-    [column.to_list() for column in layer(texts[i : i + 500])]
-    for i in range(0, len(texts), 500)
-  ]
-  return [[*itertools.chain(*column)] for column in zip(*parts, strict=True)]
-
-
 def _compare(layer, texts, expected, scores):
   """Compares ids; two ways to cut a text may have the same score."""
   num_ties = 0
   for text, ids, theirs in zip(
-    texts, _columns(layer, texts)[0], expected, strict=True
+    texts, tokens_in_parts(layer, texts)[0], expected, strict=True
   ):
     if ids != theirs:
       ours, other = (sum(scores[i] for i in x) for x in (ids, theirs))
@@ -354,7 +345,7 @@ def test_a_tokenizer_json_gives_the_tokens_of_the_tokenizers_package(
   _compare(layer, texts, [x.ids for x in encodings], scores)
   # Theirs leave out marks and one of two quotes, have the blank of a word, and
   # are others beside characters that the map drops, which real texts lack.
-  columns = _columns(layer, texts)
+  columns = tokens_in_parts(layer, texts)
   num_compared = 0
   for text, encoding, ids, starts, ends in zip(
     texts, encodings, *columns, strict=True
