@@ -17,7 +17,7 @@ from bert_span.pretraining.options import (
   PretrainingOptions,
   SequenceOptions,
   TextLocation,
-  check_text,
+  check_text_location,
 )
 from bert_span.storage.options import FileOptions, OutputFolder
 from bert_span.training.options import TRAINING_FILES, RunOptions
@@ -73,7 +73,7 @@ class RunPretrainingOptions(
     if not (self.do_train or self.do_eval):
       raise ValueError("Give do_train or do_eval.")
     if self.do_train or not self.eval_file:
-      check_text(self)
+      check_text_location(self)
     if self.do_train:
       self.check_model()
       if not self.learning_rate:

@@ -86,9 +86,9 @@ def read_questions(file, questions=()):
       continue
     location = RecordLocation(file.path, number)
     try:
-      qas_id, context = _text(record, "id"), _text(record, "context")
+      qas_id, context = _text_of(record, "id"), _text_of(record, "context")
       rows = [{"question": question} for question in questions] or [record]
-      texts = [_text(row, "question") for row in rows]
+      texts = [_text_of(row, "question") for row in rows]
     except ValueError as error:
       qas_id = record.get("id") if isinstance(record, dict) else None
       # Beam passes strings on as UTF-8.
@@ -105,7 +105,7 @@ def read_questions(file, questions=()):
       )
 
 
-def _text(record, name):
+def _text_of(record, name):
   if not isinstance(record, dict):
     raise ValueError(
       "A record must be an object of id, question and context. Received: "

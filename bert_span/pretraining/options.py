@@ -111,7 +111,7 @@ class MaskedTextOptions(TextLocation, SequenceOptions):
 
   def __post_init__(self):
     super().__post_init__()
-    check_text(self)
+    check_text_location(self)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ class CopiesOptions(CheckedOptions):
   )
 
 
-def check_text(location):
+def check_text_location(location):
   """Raises ValueError unless a `TextLocation` names a text."""
   if not (location.input_file or location.dataset):
     raise ValueError("Give either `input_file` or `dataset`.")

@@ -219,7 +219,9 @@ def _read_old(path, content):
   storages = {}
   for key in keys:
     (size,) = struct.unpack("<Q", content[start : start + 8])
-    num_bytes = size * np.dtype(_STORAGES[types[_text(key)]][1]).itemsize
+    num_bytes = (
+      size * np.dtype(_STORAGES[types[_checked_name(key)]][1]).itemsize
+    )
     start += 8
     if start + num_bytes > content.size:
       raise ValueError(f"it ends before the end of storage {key!r}")
@@ -300,7 +302,7 @@ def _run(file, types):
         stack.append(storage)
       case "REDUCE":
         function, arguments = pop(2)
-        stack.append(_FUNCTIONS[_text(function)](*arguments))
+        stack.append(_FUNCTIONS[_checked_name(function)](*arguments))
       case "BUILD":  # attributes of a dict: the versions of a model's modules
         pop(1)
         _set_items(stack[-1], [])
@@ -322,7 +324,7 @@ def _known(module, name):
   )
 
 
-def _text(value):
+def _checked_name(value):
   """A string; looking up a tuple of tuples could take for ever."""
   if not isinstance(value, str):
     raise ValueError("a name in it must be a string")
@@ -334,7 +336,7 @@ def _set_items(target, pairs):
   if not isinstance(target, dict):
     raise ValueError("only a dict has items and attributes")
   for key, value in pairs:
-    target[_text(key)] = value
+    target[_checked_name(key)] = value
 
 
 def _counts(*values):
@@ -345,14 +347,14 @@ def _counts(*values):
 
 def _storage(mark, kind, key, device, size, part=None):
   """The storage that an identifier in a pickle means."""
-  if mark != "storage" or _text(kind) not in _STORAGES:
+  if mark != "storage" or _checked_name(kind) not in _STORAGES:
     raise ValueError("a storage in it has no known type")
   _, first, size = part or (key, 0, size)
   _counts(first, size)
-  return _Storage(kind, _text(key), first, size)
+  return _Storage(kind, _checked_name(key), first, size)
 
 
-def _tensor(storage, first, shape, strides, *others):
+def _plain_view(storage, first, shape, strides, *others):
   """As torch._utils._rebuild_tensor_v2; the gradient is not of interest."""
   if not isinstance(storage, _Storage) or any(others[2:]):
     raise ValueError("a tensor in it is no plain view of a storage")
@@ -372,8 +374,8 @@ def _ordered_dict(pairs=()):
 
 _FUNCTIONS = {
   "collections.OrderedDict": _ordered_dict,
-  "torch._utils._rebuild_tensor": _tensor,
-  "torch._utils._rebuild_tensor_v2": _tensor,
+  "torch._utils._rebuild_tensor": _plain_view,
+  "torch._utils._rebuild_tensor_v2": _plain_view,
   "torch._utils._rebuild_parameter": _parameter,
   "torch.nn.parameter.Parameter": _parameter,
 }
