@@ -97,11 +97,11 @@ def load_pretrained(preset, verify=True):
       f"{preset} is a file. Give the directory that it is in. An encoder comes "
       f"from {_KINDS}."
     )
-  names = [*EMBEDDED_NAMES, MINILM_NAME, *names]
+  names = dict.fromkeys([*EMBEDDED_NAMES, MINILM_NAME, *names])
   raise ValueError(
-    f"There is no directory and no preset {preset!r}. An encoder comes from "
-    f"{_KINDS}; the names are {', '.join(names)}. A name on Hugging Face's hub "
-    f"begins with hf://, here {hub.with_scheme(preset)}."
+    f"There is no directory and no preset {preset!r}. A name on Hugging Face's "
+    f"hub begins with hf://, here {hub.with_scheme(preset)}. An encoder comes "
+    f"from {_KINDS}; the names are {', '.join(names)}."
   )
 
 
