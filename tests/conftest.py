@@ -13,7 +13,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 from browser import find_browser, open_browser
 from model_server import ModelServer, running
 from squad_runs import write_squad_files
-from tiny_extractor import eagerly
+from tiny_extractor import assert_shared_are_unchanged, eagerly
 
 gc.disable()
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -75,6 +75,13 @@ def small_disk(tmp_path):
     pytest.skip("A disk can be mounted by root only.")
   yield folder, lambda: subprocess.run([*mount, "remount,size=1m"], check=True)
   subprocess.run(["umount", folder], check=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shared_extractors_stay_as_they_are():
+  """A test that changes one would fail another, in an order of tests."""
+  yield
+  assert_shared_are_unchanged()
 
 
 @pytest.fixture(scope="module")

@@ -249,7 +249,7 @@ def test_only_a_step_resets_what_was_fitted(tmp_path):
   fine_tune(extractor, _EXAMPLES, _OPTIONS, tmp_path)
   assert extractor.decoder_options == DecoderOptions()
   # A run that has ended gives its weights, so it resets, too.
-  again = _untrained()
+  again = tiny_extractor()
   again = SpanExtractor(again.backbone, again.preprocessor, options)
   assert fine_tune(again, _EXAMPLES, _OPTIONS, tmp_path) == 0
   assert again.head_is_trained and again.decoder_options == DecoderOptions()

@@ -140,10 +140,22 @@ def shared_extractor(version_2=False, kind=SpanExtractor):
   return _made_once(version_2, kind)
 
 
+_SHARED_WEIGHTS = []
+
+
 @functools.cache
 def _made_once(version_2, kind):
   """One for equal arguments, whichever of them a test names."""
-  return tiny_extractor(version_2, kind=kind)
+  extractor = tiny_extractor(version_2, kind=kind)
+  _SHARED_WEIGHTS.append((extractor, extractor.get_weights()))
+  return extractor
+
+
+def assert_shared_are_unchanged():
+  """Checks that no test has trained a `shared_extractor` or read into it."""
+  for extractor, weights in _SHARED_WEIGHTS:
+    for weight, expected in zip(extractor.weights, weights, strict=True):
+      np.testing.assert_array_equal(weight, expected, weight.path)
 
 
 @functools.cache
