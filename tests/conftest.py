@@ -10,10 +10,14 @@ import pytest
 # As program.run_program does: both sides of a comparison compute alike.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
-from browser import find_browser, open_browser
-from model_server import ModelServer, running
-from squad_runs import write_squad_files
-from tiny_extractor import assert_shared_are_unchanged, eagerly
+from tests.support.models import assert_shared_are_unchanged, eagerly
+from tests.support.servers import (
+  ModelServer,
+  find_browser,
+  open_browser,
+  running,
+)
+from tests.support.squad import write_squad_files
 
 gc.disable()
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -94,9 +98,8 @@ def eager():
 @pytest.fixture
 def asked_here(monkeypatch):
   """Exported SavedModels are asked in this process, not in a fresh one."""
-  from exported_model import ask_here
-
   from bert_span.serving import verification
+  from tests.support.models import ask_here
 
   monkeypatch.setattr(verification.subprocess, "run", ask_here)
 
@@ -104,13 +107,12 @@ def asked_here(monkeypatch):
 @pytest.fixture
 def few_samples(monkeypatch, asked_here):
   """The `few_samples` on which exports are compared, instead of all."""
-  import exported_model
-
   from bert_span.serving import export as serving_export
   from bert_span.tflite import export as tflite_export
   from bert_span.tflite import port_vectors
+  from tests.support import models
 
-  few = exported_model.few_samples()
+  few = models.few_samples()
   for module in (serving_export, tflite_export, port_vectors):
     monkeypatch.setattr(module, "sample_examples", lambda _: few)
   return few
@@ -127,7 +129,7 @@ def server():
 def model_hub(tmp_path, monkeypatch):
   """A `Hub` that the client of Hugging Face's asks; nothing is in its cache."""
   # The client takes half a second.
-  from hub import running_hub, use_endpoint
+  from tests.support.hub import running_hub, use_endpoint
 
   with running_hub() as hub:
     use_endpoint(monkeypatch, hub.endpoint, tmp_path / "cache")

@@ -18,10 +18,10 @@ from xml.etree import ElementTree
 
 import pytest
 from absl import flags
-from programs import define_flags, run_here, run_python
 
 import bert_span
 import bert_span.jobs
+from tests.support.programs import define_flags, run_here, run_python
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _FOLDERS = ".", "docs", "export", "export/*", "benchmarks", "benchmarks/*"
@@ -223,10 +223,9 @@ def _write_few(sample, path):
 @pytest.fixture(scope="module")
 def tiny_model(tmp_path_factory):
   """A random model with the packaged one's vocabulary and windows."""
-  from tiny_extractor import tiny_extractor
-
   from bert_span.presets.load_pretrained import load_pretrained
   from bert_span.text.options import WindowOptions
+  from tests.support.models import tiny_extractor
 
   folder = tmp_path_factory.mktemp("tiny") / "model"
   tiny_extractor(
@@ -357,8 +356,8 @@ def test_the_blocks_of_a_page_run_in_their_order(
 _FASTER = """
 import shlex
 import subprocess
-from exported_model import ask_here, few_samples
-from programs import succeeds_here
+from tests.support.models import ask_here, few_samples
+from tests.support.programs import succeeds_here
 from bert_span.serving import export
 
 few = few_samples()

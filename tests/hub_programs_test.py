@@ -3,9 +3,15 @@
 import json
 
 import pytest
-from programs import run_here
-from squad_runs import write_squad_files
-from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
+
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  shared_extractor,
+  shared_model,
+)
+from tests.support.programs import run_here
+from tests.support.squad import write_squad_files
 
 _NAME = "hf://us/tiny"
 

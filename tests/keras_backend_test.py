@@ -5,10 +5,10 @@ import os
 
 import keras
 import pytest
-from programs import error_line, run_python
 
 import bert_span
 from bert_span.keras_backend import ensure_tensorflow_backend
+from tests.support.programs import error_line, run_python
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 import keras
 import numpy as np
 import pytest
-from tiny_encoder import INPUTS, tiny_config
-from tiny_extractor import VOCABULARY, shared_extractor
 
 import bert_span
 from bert_span import (
@@ -15,6 +13,12 @@ from bert_span import (
 )
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import build_encoder, encoder_config
+from tests.support.models import (
+  INPUTS,
+  VOCABULARY,
+  shared_extractor,
+  tiny_config,
+)
 
 _WINDOWS = {"options": WindowOptions(32, 8, 8), "pad_to_max": True}
 

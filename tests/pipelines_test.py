@@ -8,7 +8,6 @@ import types
 
 import pytest
 import tensorflow as tf
-from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
 
 from bert_span import pipelines
 from bert_span.data.preprocessor import SpanPreprocessor
@@ -19,6 +18,12 @@ from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  shared_extractor,
+  shared_model,
+)
 
 _SIZES = {"max_seq_len": 32, "max_question_len": 8, "doc_stride": 13}
 
@@ -280,7 +285,7 @@ def test_answers_are_those_of_transformers(repository, tmp_path):
   files = tmp_path / "pairs.json", tmp_path / "settings.json"
   for file, values in zip(files, (pairs, settings), strict=True):
     file.write_text(json.dumps(values))
-  script = repository / "tests/support/transformers_pipeline.py"
+  script = repository / "tests/scripts/transformers_pipeline.py"
   run = subprocess.run(
     [python, script, model, *files], check=True, stdout=subprocess.PIPE
   )

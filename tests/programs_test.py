@@ -10,7 +10,8 @@ import sys
 from unittest import mock
 
 import pytest
-from programs import define_flags, run_python
+
+from tests.support.programs import define_flags, run_python
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _PROGRAMS = sorted(
@@ -41,7 +42,7 @@ def test_a_program_is_its_options_and_one_job(program):
 # Prints the help of each program, and the modules that were loaded for it.
 _HELP = """
 import json, sys
-from programs import run_here
+from tests.support.programs import run_here
 helps = {name: run_here(name, "--help").stdout for name in sys.argv[1:]}
 print(json.dumps([helps, list(sys.modules)]))
 """

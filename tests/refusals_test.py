@@ -8,10 +8,10 @@ import shlex
 
 import pytest
 import tensorflow as tf
-from programs import refusal
 
 from bert_span.cli.flags import with_flags
 from bert_span.options.fields import WORD, flag_name, option_fields
+from tests.support.programs import refusal
 
 _SQUAD = (
   "run_squad --bert_config_file=c --vocab_file=v --train_file=t --output_dir=o "

@@ -8,7 +8,6 @@ import os
 import numpy as np
 import pytest
 import tensorflow as tf
-from hand_windows import OUTSIDE, hand_windows
 
 from bert_span import DecoderOptions, SpanDecoder, SquadExample
 from bert_span.answers import prediction_files as files_lib
@@ -16,6 +15,7 @@ from bert_span.answers import predictions as predictions_lib
 from bert_span.answers.answer import Answer, Prediction
 from bert_span.answers.columns import BIO_COLUMNS, SPAN_COLUMNS
 from bert_span.answers.prediction_files import write_predictions
+from tests.support.squad import OUTSIDE, hand_windows
 
 _OPTIONS = DecoderOptions(n_best_size=2, version_2_with_negative=True)
 # "\ud800" is a lone surrogate, as a JSON escape can hold: U+FFFD for ops.

@@ -5,7 +5,6 @@ import threading
 
 import numpy as np
 import pytest
-from tiny_extractor import CONTEXT, QUESTION, eagerly, shared_extractor
 
 from bert_span.answers import window_logits
 from bert_span.answers.decoding.answer_decoder import NO_LOGIT
@@ -13,6 +12,7 @@ from bert_span.answers.window_logits import SavedLogits
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import SquadExample
 from bert_span.storage.atomic_file import write_files
+from tests.support.models import CONTEXT, QUESTION, eagerly, shared_extractor
 
 _EXAMPLES = [SquadExample("a", "?", "x"), SquadExample("日本", "?", "y")]
 _WINDOWS = {

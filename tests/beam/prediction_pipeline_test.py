@@ -8,14 +8,14 @@ import sys
 from unittest import mock
 
 import pytest
-from killed_worker import KilledSource
-from tiny_extractor import CONTEXT, shared_extractor, shared_model
+
+from tests.support.models import CONTEXT, shared_extractor, shared_model
+from tests.support.programs import KilledSource
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
-from exported_model import exported_model
 from pyarrow import parquet
 
 from bert_span.beam import prediction_pipeline
@@ -26,6 +26,7 @@ from bert_span.beam.shards import AnswerShards
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import SquadExample
+from tests.support.models import exported_model
 
 pytestmark = pytest.mark.large
 

@@ -10,7 +10,10 @@ import subprocess
 import sys
 
 import pytest
-from programs import (
+
+from benchmarks import answering_sides, repetitions
+from tests.support.models import shared_model
+from tests.support.programs import (
   error_line,
   fork_server,
   run_here,
@@ -18,9 +21,6 @@ from programs import (
   succeeds,
   succeeds_here,
 )
-from tiny_extractor import shared_model
-
-from benchmarks import answering_sides, repetitions
 
 _FOLDER = pathlib.Path(repetitions.__file__).parent
 _PROGRAMS = sorted(

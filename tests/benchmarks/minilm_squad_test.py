@@ -5,11 +5,11 @@ import json
 
 import numpy as np
 import pytest
-from programs import succeeds
-from squad_content import spans
-from tiny_extractor import shared_model, tiny_extractor
 
 from bert_span import SpanExtractor
+from tests.support.models import shared_model, tiny_extractor
+from tests.support.programs import succeeds
+from tests.support.squad import spans
 
 # Kind -> the files of its articles, twelve each with the same titles.
 _FILES = {

@@ -3,9 +3,9 @@
 import sys
 
 import pytest
-from programs import define_flags, forget_flags
 
 from bert_span.cli.program import run_program
+from tests.support.programs import define_flags, forget_flags
 
 
 @pytest.fixture(autouse=True)

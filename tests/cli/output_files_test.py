@@ -4,8 +4,9 @@ import os
 import re
 
 import pytest
-from programs import succeeds_here, undeclared_files
-from squad_runs import squad_flags
+
+from tests.support.programs import succeeds_here, undeclared_files
+from tests.support.squad import squad_flags
 
 _INPUT = "{}"
 _TRAIN = "run_squad --do_train --output_dir=."

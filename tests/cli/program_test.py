@@ -9,10 +9,10 @@ from unittest import mock
 import pytest
 import tensorflow as tf
 from absl import flags
-from programs import run_python
 
 from bert_span.cli import program
 from bert_span.training.callbacks import EXIT_CODE
+from tests.support.programs import run_python
 
 
 def test_what_a_user_or_storage_does_wrong_is_one_line(run_main, tmp_path):

@@ -5,10 +5,10 @@ import ssl
 import subprocess
 
 import pytest
-from model_server import ModelServer, client_of, running
 
 from bert_span.client.endpoint import Credentials
 from bert_span.client.retries import RequestRefusedError, ServingError
+from tests.support.servers import ModelServer, client_of, running
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,12 @@ import time
 
 import pytest
 import tensorflow as tf
-from model_server import client_of, first_word
 
 from bert_span.client import retries
 from bert_span.client.endpoint import Credentials
 from bert_span.client.retries import RetryOptions
 from bert_span.client.span_client import SpanClient
+from tests.support.servers import client_of, first_word
 
 prediction_service = pytest.importorskip(
   "tensorflow_serving.apis.prediction_service_pb2_grpc",

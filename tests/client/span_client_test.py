@@ -8,8 +8,6 @@ import socket
 import time
 
 import pytest
-from model_server import ModelServer, client_of, output_row, running, span_row
-from programs import run_python
 
 from bert_span.client import (
   RequestRefusedError,
@@ -20,6 +18,14 @@ from bert_span.client import (
 from bert_span.client.endpoint import Credentials
 from bert_span.client.served_answer import ServedAnswer
 from bert_span.client.span_client import SpanClient
+from tests.support.programs import run_python
+from tests.support.servers import (
+  ModelServer,
+  client_of,
+  output_row,
+  running,
+  span_row,
+)
 
 
 def _served(text, place, in_bytes, score, probability):

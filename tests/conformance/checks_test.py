@@ -4,11 +4,11 @@ import math
 import re
 
 import numpy as np
-from programs import parse_flags
 
 from tests.conformance import checks
 from tests.conformance.checks import Check, format_report, passes
 from tests.conformance.comparison import Comparison
+from tests.support.programs import parse_flags
 
 _GOOD = Comparison("apples", 1e-5, 0, 1234, 1234, 2e-6, ["One apple is green."])
 _BAD = Comparison("pears", cases=3, equal=2, failures=["the third"])

@@ -4,10 +4,10 @@ import re
 import shutil
 
 import pytest
-from programs import run_program
 
 from tests.conformance.checks import print_report
 from tests.conformance.golden_files import SAMPLE, SAMPLE_GOLDENS
+from tests.support.programs import run_program
 
 
 @pytest.mark.large

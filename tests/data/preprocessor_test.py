@@ -5,11 +5,11 @@ import threading
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_extractor import BYTE_PAIRS
 
 from bert_span import SpanPreprocessor, SquadExample, WindowOptions
 from bert_span.data.window_batches import labelled_batches
 from bert_span.squad.example import AnswerSpan
+from tests.support.models import BYTE_PAIRS
 
 pytestmark = pytest.mark.usefixtures("eager")
 _VOCABULARY = [

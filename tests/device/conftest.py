@@ -17,9 +17,6 @@ from typing import NamedTuple
 
 import pytest
 import tensorflow as tf
-from device_texts import HOSTILE, encoded, texts_to_tokenize
-from exported_tflite import exported_tflite, with_files_of
-from tiny_extractor import CONTEXT, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -31,6 +28,13 @@ from bert_span.tflite import file as tflite_file
 from bert_span.tflite.export import tflite_content
 from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+from tests.support.models import (
+  CONTEXT,
+  exported_tflite,
+  tiny_extractor,
+  with_files_of,
+)
+from tests.support.squad import HOSTILE, encoded, texts_to_tokenize
 
 # LiteRT.js runs files of a fixed length only. Short windows: more of them.
 _WINDOWS = WindowOptions(max_seq_length=128, doc_stride=64, max_query_length=32)

@@ -18,19 +18,6 @@ import unicodedata
 
 import pytest
 import tensorflow as tf
-from device_texts import (
-  HOSTILE,
-  assert_answer,
-  assert_equal,
-  assert_utf16,
-  encoded,
-)
-from exported_tflite import (
-  exported_tflite,
-  with_files_of,
-  with_wrong_values,
-)
-from tiny_extractor import CONTEXT, QUESTION, extractor_of, tiny_extractor
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.presets.span_config import CONFIG_FILE
@@ -49,6 +36,22 @@ from bert_span.tflite.export import tflite_content
 from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.port_vectors import vector_examples, write_port_vectors
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  exported_tflite,
+  extractor_of,
+  tiny_extractor,
+  with_files_of,
+  with_wrong_values,
+)
+from tests.support.squad import (
+  HOSTILE,
+  assert_answer,
+  assert_equal,
+  assert_utf16,
+  encoded,
+)
 
 pytestmark = pytest.mark.large
 _SANITIZERS = (

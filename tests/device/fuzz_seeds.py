@@ -5,12 +5,10 @@ import pathlib
 import sys
 import zipfile
 
-from exported_tflite import exported_tflite
-from tiny_extractor import BYTE_PAIRS, MODERNBERT_PAIRS
-
 from bert_span.text.vocabulary import split_vocabulary
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.port_vectors import vector_examples
+from tests.support.models import BYTE_PAIRS, MODERNBERT_PAIRS, exported_tflite
 
 
 def main(folder):

@@ -8,11 +8,11 @@ import struct
 import subprocess
 
 import pytest
-from device_texts import assert_answer, assert_equal, assert_utf16
-from exported_tflite import exported_tflite
 
 from bert_span.storage.files import encodable
 from bert_span.tflite.port_vectors import vector_examples, write_port_vectors
+from tests.support.models import exported_tflite
+from tests.support.squad import assert_answer, assert_equal, assert_utf16
 
 pytestmark = pytest.mark.large
 

@@ -10,15 +10,6 @@ import sys
 import venv
 
 import pytest
-from device_texts import HOSTILE, assert_equal
-from exported_tflite import exported_tflite, opened_tflite
-from tiny_extractor import (
-  CONTEXT,
-  QUESTION,
-  extractor_of,
-  shared_model,
-  tiny_extractor,
-)
 
 import bert_span
 from bert_span.answers.answer import Answer
@@ -28,6 +19,16 @@ from bert_span.tflite.export import tflite_content
 from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.port_vectors import vector_examples
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  exported_tflite,
+  extractor_of,
+  opened_tflite,
+  shared_model,
+  tiny_extractor,
+)
+from tests.support.squad import HOSTILE, assert_equal
 
 pytestmark = pytest.mark.large
 _PAIRS = [

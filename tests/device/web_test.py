@@ -9,20 +9,21 @@ import shutil
 import subprocess
 
 import pytest
-from browser import find_browser, open_browser
-from device_texts import assert_answer
-from exported_tflite import (
-  exported_tflite,
-  with_files_of,
-  with_wrong_values,
-)
-from running_app import running_app
-from tiny_extractor import BYTE_PAIRS, MODERNBERT_PAIRS, tiny_pieces
 
 from bert_span.serving import local_server
 from bert_span.storage.files import encodable
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+from tests.support.models import (
+  BYTE_PAIRS,
+  MODERNBERT_PAIRS,
+  exported_tflite,
+  tiny_pieces,
+  with_files_of,
+  with_wrong_values,
+)
+from tests.support.servers import find_browser, open_browser, running_app
+from tests.support.squad import assert_answer
 
 pytestmark = pytest.mark.large
 _LOAD_TOKENIZERS = """(async () => {

@@ -6,15 +6,6 @@ import dataclasses
 import keras
 import numpy as np
 import pytest
-from tiny_encoder import INPUTS
-from tiny_extractor import (
-  CONTEXT,
-  QUESTION,
-  eagerly,
-  extractor_of,
-  shared_extractor,
-  tiny_extractor,
-)
 
 from bert_span import (
   AnswerSpan,
@@ -41,6 +32,15 @@ from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.serving.export import export_saved_model
 from bert_span.tflite.export import export_tflite, tflite_content
 from bert_span.tflite.options import TFLiteOptions
+from tests.support.models import (
+  CONTEXT,
+  INPUTS,
+  QUESTION,
+  eagerly,
+  extractor_of,
+  shared_extractor,
+  tiny_extractor,
+)
 
 _X = {"question": [QUESTION], "context": [CONTEXT]}
 _Y = {"answer_text": ["Anna"], "answer_start": [22]}

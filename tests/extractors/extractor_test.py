@@ -9,19 +9,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import safetensors.numpy
-from exported_tflite import parsed
 from tensorflow.lite.python import schema_py_generated as schema
-from tiny_extractor import (
-  CONTEXT,
-  QUESTION,
-  VOCABULARY,
-  eagerly,
-  extractor_of,
-  shared_extractor,
-  shared_model,
-  tiny_extractor,
-)
-from toy_trainer import copy_stopped
 
 from bert_span import (
   BioDecoderOptions,
@@ -39,6 +27,18 @@ from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.squad.example import AnswerSpan
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  VOCABULARY,
+  eagerly,
+  extractor_of,
+  parsed,
+  shared_extractor,
+  shared_model,
+  tiny_extractor,
+)
+from tests.support.training import copy_stopped
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
 _UNICODE = (

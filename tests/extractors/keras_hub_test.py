@@ -10,19 +10,19 @@ import keras_hub
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_encoder import INPUTS
-from tiny_extractor import (
+
+import bert_span
+from bert_span import BioExtractor, Extractor, SpanExtractor
+from bert_span.presets.model_directory import check_checksums
+from tests.support.models import (
   CONTEXT,
+  INPUTS,
   QUESTION,
   VOCABULARY,
   eagerly,
   shared_extractor,
   shared_model,
 )
-
-import bert_span
-from bert_span import BioExtractor, Extractor, SpanExtractor
-from bert_span.presets.model_directory import check_checksums
 
 _X = {"question": [QUESTION, "When?"], "context": [CONTEXT] * 2}
 _Y = {"answer_text": ["Anna", "1895"], "answer_start": [22, 30]}

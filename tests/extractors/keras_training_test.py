@@ -9,15 +9,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from programs import run_python
-from span_runs import compared_weights, max_difference, read_events
-from tiny_extractor import (
-  CONTEXT,
-  QUESTION,
-  eagerly,
-  shared_model,
-  tiny_extractor,
-)
 
 from bert_span import (
   AnswerSpan,
@@ -39,6 +30,15 @@ from bert_span.training.fine_tuner import (
   window_loss_fn,
 )
 from bert_span.training.loop import Trainer
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  eagerly,
+  shared_model,
+  tiny_extractor,
+)
+from tests.support.programs import run_python
+from tests.support.training import compared_weights, max_difference, read_events
 
 _X = {"question": [QUESTION, "When?", "Who?"], "context": [CONTEXT] * 3}
 _Y = {"answer_text": ["Anna", "1895", ""], "answer_start": [22, 30, -1]}

@@ -5,8 +5,9 @@ import re
 import shutil
 
 import pytest
-from programs import run_here
-from tiny_extractor import shared_model
+
+from tests.support.models import shared_model
+from tests.support.programs import run_here
 
 _DECODE = "--predict_file=x --output_dir=y --logits_file=z"
 

@@ -4,11 +4,11 @@ import types
 
 import pytest
 import tensorflow as tf
-from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.extractors import precision
 from bert_span.extractors.precision import resolve_dtype
 from bert_span.extractors.span_extractor import SpanExtractor
+from tests.support.models import CONTEXT, QUESTION, tiny_extractor
 
 _FAST = {"float32": 0.002, "bfloat16": 0.001}
 _SLOW = {"float32": 0.001, "bfloat16": 0.002}

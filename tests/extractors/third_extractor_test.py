@@ -6,13 +6,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from squad_runs import CONTEXT, read, write_squad_files
 
 from bert_span import BioExtractor, Extractor
 from bert_span.answers.decoding.bio_decoder import BioDecoder
 from bert_span.data.bio_preprocessor import BioPreprocessor
 from bert_span.jobs.run_squad import run_squad
 from bert_span.run_squad import RunSquadOptions
+from tests.support.squad import CONTEXT, read, write_squad_files
 
 
 class InsideLayer(keras.layers.Layer):

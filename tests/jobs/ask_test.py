@@ -11,19 +11,19 @@ import subprocess
 import sys
 
 import pytest
-from programs import refusal, succeeds_here
-from tiny_extractor import (
+
+from bert_span.ask import AskOptions
+from bert_span.extractors.bio_extractor import BioExtractor
+from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.jobs import ask as job
+from tests.support.models import (
   CONTEXT,
   QUESTION,
   eagerly,
   shared_extractor,
   shared_model,
 )
-
-from bert_span.ask import AskOptions
-from bert_span.extractors.bio_extractor import BioExtractor
-from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.jobs import ask as job
+from tests.support.programs import refusal, succeeds_here
 
 _OTHER = "When was the cafe built?"
 

@@ -2,10 +2,10 @@
 
 import pytest
 import tensorflow as tf
-from programs import error_line, run_here, succeeds
 
 from bert_span.create_pretraining_data import CreatePretrainingDataOptions
 from bert_span.jobs.create_pretraining_data import create_pretraining_data
+from tests.support.programs import error_line, run_here, succeeds
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 

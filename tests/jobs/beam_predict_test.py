@@ -4,8 +4,14 @@ import json
 import signal
 
 import pytest
-from programs import run_here, run_program, start_program
-from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
+
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  shared_extractor,
+  shared_model,
+)
+from tests.support.programs import run_here, run_program, start_program
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 

@@ -6,17 +6,6 @@ import shutil
 
 import numpy as np
 import pytest
-from exported_model import ask as ask_served
-from programs import succeeds, succeeds_here
-from squad_content import spans, squad_content
-from squad_runs import read
-from tiny_extractor import (
-  CONTEXT,
-  QUESTION,
-  shared_extractor,
-  shared_model,
-  tiny_extractor,
-)
 
 from bert_span import AnswerSpan, BioExtractor, SpanExtractor, SquadExample
 from bert_span.ask import AskOptions
@@ -26,6 +15,16 @@ from bert_span.presets.span_config import read_span_config
 from bert_span.scoring import calibration
 from bert_span.serving.signatures import ServedModel
 from bert_span.squad.reader import read_squad
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  shared_extractor,
+  shared_model,
+  tiny_extractor,
+)
+from tests.support.models import ask as ask_served
+from tests.support.programs import succeeds, succeeds_here
+from tests.support.squad import read, spans, squad_content
 
 _WORDS = ("who", "when", "the", "mill", "built", "near", "river", "cafe")
 _CONTEXTS = (

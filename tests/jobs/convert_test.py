@@ -5,10 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from programs import succeeds
 from safetensors.numpy import load_file
-from tiny_encoder import INPUTS
-from tiny_extractor import CONTEXT, QUESTION, extractor_of, shared_model
 
 from bert_span import FineTuningOptions, SquadExample, fine_tune
 from bert_span.convert import ConvertOptions
@@ -20,6 +17,14 @@ from bert_span.modeling.encoder import encoder_config
 from bert_span.modeling.heads import SpanHead
 from bert_span.presets.span_config import read_span_config
 from bert_span.squad.example import AnswerSpan
+from tests.support.models import (
+  CONTEXT,
+  INPUTS,
+  QUESTION,
+  extractor_of,
+  shared_model,
+)
+from tests.support.programs import succeeds
 
 
 def _convert(model, output_dir, to="bert_span", **options):

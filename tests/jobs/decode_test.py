@@ -4,15 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from programs import succeeds, succeeds_here
-from squad_runs import read
-from tiny_extractor import (
-  CONTEXT,
-  QUESTION,
-  VOCABULARY,
-  shared_extractor,
-  shared_model,
-)
 
 from bert_span.answers.prediction_files import write_predictions
 from bert_span.answers.window_logits import LogitsWriter
@@ -20,6 +11,15 @@ from bert_span.decode import DecodeOptions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.jobs.decode import decode
 from bert_span.squad.reader import read_squad
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  VOCABULARY,
+  shared_extractor,
+  shared_model,
+)
+from tests.support.programs import succeeds, succeeds_here
+from tests.support.squad import read
 
 
 def _save(extractor, examples, folder, version_2):

@@ -7,13 +7,13 @@ from unittest import mock
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_extractor import shared_extractor, tiny_extractor
 
 from bert_span import FineTuningOptions, SpanLoss
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.jobs import dry_run
 from bert_span.training.fine_tuner import window_loss_fn
 from bert_span.training.options import ExecutionOptions, StrategyOptions
+from tests.support.models import shared_extractor, tiny_extractor
 
 _ROWS, _LENGTH = 6, 16
 _LOSS_FN = window_loss_fn(SpanPreprocessor, SpanLoss())

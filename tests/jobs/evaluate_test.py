@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from programs import succeeds
-from squad_content import spans, squad_content
 
 from bert_span.evaluate import EvaluateOptions
 from bert_span.jobs.evaluate import evaluate
+from tests.support.programs import succeeds
+from tests.support.squad import spans, squad_content
 
 _CONTEXT = "The red car was sold in May."
 

@@ -7,16 +7,6 @@ import signal
 import time
 
 import pytest
-from programs import (
-  error_line,
-  refusal,
-  run_here,
-  start_program,
-  succeeds,
-  succeeds_here,
-)
-from squad_runs import read
-from tiny_extractor import CONTEXT, QUESTION, shared_model
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.jobs.export_saved_model import export_saved_model
@@ -25,6 +15,16 @@ from bert_span.serving import export as serving_export
 from bert_span.tflite import export as tflite_export
 from export.export_saved_model import ExportSavedModelOptions
 from export.export_tflite import ExportTfliteOptions
+from tests.support.models import CONTEXT, QUESTION, shared_model
+from tests.support.programs import (
+  error_line,
+  refusal,
+  run_here,
+  start_program,
+  succeeds,
+  succeeds_here,
+)
+from tests.support.squad import read
 
 
 @pytest.mark.large

@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from programs import succeeds
-from squad_content import spans, squad_content
 
 from bert_span.inspect_windows import InspectWindowsOptions
 from bert_span.jobs.inspect_windows import inspect_windows
+from tests.support.programs import succeeds
+from tests.support.squad import spans, squad_content
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from programs import succeeds
-from squad_content import spans, squad_content
-from tiny_extractor import shared_model
 
 from bert_span.jobs.lint_squad import lint_squad
 from bert_span.lint_squad import LintSquadOptions
+from tests.support.models import shared_model
+from tests.support.programs import succeeds
+from tests.support.squad import spans, squad_content
 
 _VOCABULARY = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nwho\nada\ncame\n?\n"
 

@@ -5,9 +5,10 @@ import re
 import sys
 
 import pytest
-from programs import refusal, succeeds
-from squad_content import spans, squad_content
-from tiny_extractor import CONTEXT, shared_model
+
+from tests.support.models import CONTEXT, shared_model
+from tests.support.programs import refusal, succeeds
+from tests.support.squad import spans, squad_content
 
 pytest.importorskip("jinja2", reason="pip install -e '.[report]'")
 pytest.importorskip("matplotlib", reason="pip install -e '.[report]'")

@@ -5,19 +5,18 @@ import shutil
 
 import numpy as np
 import pytest
-from programs import (
+
+from bert_span.presets.load_pretrained import load_original, load_pretrained
+from bert_span.pretraining.model_files import read_pretraining_heads
+from tests.support.models import extractor_of
+from tests.support.programs import (
   refusal,
   succeeds,
   succeeds_here,
   undeclared_files,
 )
-from squad_content import spans, squad_content
-from squad_runs import read, write_encoder_files
-from tiny_extractor import extractor_of
-from tiny_pretraining import VOCABULARY, write_corpus
-
-from bert_span.presets.load_pretrained import load_original, load_pretrained
-from bert_span.pretraining.model_files import read_pretraining_heads
+from tests.support.squad import read, spans, squad_content, write_encoder_files
+from tests.support.training import VOCABULARY, write_corpus
 
 _LENGTHS = ("--max_seq_length=16", "--seed=3")
 _TRAINING = (

@@ -7,15 +7,27 @@ import shutil
 
 import numpy as np
 import pytest
-from programs import parse_flags, refusal, run_here, succeeds, succeeds_here
-from squad_content import spans, squad_content
-from squad_runs import CONTEXT, read, run_squad, squad_flags
 
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.encoder import build_encoder
 from bert_span.presets.encoder_weights import read_bert_config
 from bert_span.presets.span_config import read_span_config, update_decoder
 from bert_span.pretraining.model_files import export_tf1
+from tests.support.programs import (
+  parse_flags,
+  refusal,
+  run_here,
+  succeeds,
+  succeeds_here,
+)
+from tests.support.squad import (
+  CONTEXT,
+  read,
+  run_squad,
+  spans,
+  squad_content,
+  squad_flags,
+)
 
 # What the original defines, with its defaults.
 _ORIGINAL_FLAGS = {

@@ -4,14 +4,14 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from span_runs import LOSS_FN, batches, make_model
-from tiny_encoder import ALBERT, tiny_encoder
 
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.modeling.encoder import layer_calls
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.training.step_runner import seed_dropout
+from tests.support.models import ALBERT, tiny_encoder
+from tests.support.training import LOSS_FN, batches, make_span_model
 
 _DEBERTA = {"architecture": "deberta-v2", "position_buckets": 8}
 # Layers that are computed in blocks of 2 tokens, of 12.
@@ -35,7 +35,7 @@ def logits(model):
 def test_matrix_products_are_in_half_precision_and_the_rest_is_not(
   precision, encoder
 ):
-  model = make_model(**encoder)
+  model = make_span_model(**encoder)
   expected = logits(model)
   with computing_in(model.backbone, precision):
     layer, *_ = layer_calls(model.backbone)
@@ -94,7 +94,7 @@ def loss_and_gradients(model, is_compiled=True):
 def test_recomputed_layers_have_the_same_loss_gradients_and_masks(
   precision, is_compiled, rtol, atol, encoder
 ):
-  model = make_model(dropout=0.3, **{"num_layers": 1, **encoder})
+  model = make_span_model(dropout=0.3, **{"num_layers": 1, **encoder})
   with computing_in(model.backbone, precision):
     loss, gradients, seeds = loss_and_gradients(model, is_compiled)
     with recomputing_layers(model.backbone):
@@ -106,14 +106,14 @@ def test_recomputed_layers_have_the_same_loss_gradients_and_masks(
 
 
 def test_recomputed_layers_drop_nothing_outside_of_training():
-  model = make_model(dropout=0.3, **_DEBERTA)
+  model = make_span_model(dropout=0.3, **_DEBERTA)
   expected = logits(model)
   with recomputing_layers(model.backbone):
     np.testing.assert_array_equal(logits(model), expected)
 
 
 def test_deberta_does_not_compute_in_float16():
-  model = make_model(**_DEBERTA)
+  model = make_span_model(**_DEBERTA)
   with (
     pytest.raises(ValueError, match=r"#24116.*bfloat16"),
     computing_in(model.backbone, "float16"),
@@ -125,7 +125,7 @@ def test_deberta_does_not_compute_in_float16():
 
 
 def test_an_encoder_is_what_it_was_after_an_error():
-  model = make_model()
+  model = make_span_model()
   layer = model.backbone.transformer_layers[0]
   plain = layer.call
   with (

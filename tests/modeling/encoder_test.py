@@ -3,10 +3,10 @@
 import keras
 import numpy as np
 import pytest
-from tiny_encoder import INPUTS, tiny_config, tiny_encoder
 
 from bert_span.modeling import encoder
 from bert_span.modeling.encoder import EncoderConfig
+from tests.support.models import INPUTS, tiny_config, tiny_encoder
 
 
 def test_deberta_needs_buckets_that_fit_its_positions():

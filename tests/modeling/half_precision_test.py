@@ -2,12 +2,18 @@
 
 import numpy as np
 import pytest
-from tiny_encoder import MOBILEBERT, tiny_encoder
-from tiny_extractor import CONTEXT, QUESTION, eagerly, extractor_of
 
 from bert_span.extractors.precision import with_encoder_dtype
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import encode
+from tests.support.models import (
+  CONTEXT,
+  MOBILEBERT,
+  QUESTION,
+  eagerly,
+  extractor_of,
+  tiny_encoder,
+)
 
 _NORMS = [{}, {"normalization_type": "layer_norm"}]
 

@@ -3,12 +3,12 @@
 import keras
 import numpy as np
 import pytest
-from tiny_encoder import INPUTS, tiny_encoder
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.heads import BioHead, SpanHead, assign_head
 from bert_span.modeling.tags import TAGS
+from tests.support.models import INPUTS, tiny_encoder
 
 
 def test_span_logits_are_products_with_the_start_and_the_end_vector():

@@ -4,10 +4,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_encoder import ALBERT, MOBILEBERT, tiny_encoder
 
 from bert_span.modeling.encoder import encode
 from bert_span.modeling.inference_encoder import InferenceEncoder
+from tests.support.models import ALBERT, MOBILEBERT, tiny_encoder
 
 # A global layer, and two local ones whose window is shorter than the texts.
 _MODERNBERT = {

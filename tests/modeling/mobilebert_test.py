@@ -3,8 +3,6 @@
 import keras
 import numpy as np
 import pytest
-from tiny_encoder import INPUTS, MOBILEBERT, tiny_encoder
-from tiny_extractor import CONTEXT, QUESTION, extractor_of
 
 from bert_span.modeling import mobilebert, mobilebert_layers
 from bert_span.modeling.encoder import encode
@@ -12,6 +10,14 @@ from bert_span.modeling.keras_internals import sublayers
 from bert_span.squad.example import SquadExample
 from bert_span.text.options import WindowOptions
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+from tests.support.models import (
+  CONTEXT,
+  INPUTS,
+  MOBILEBERT,
+  QUESTION,
+  extractor_of,
+  tiny_encoder,
+)
 
 
 def test_no_norm_scales_and_shifts():

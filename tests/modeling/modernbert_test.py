@@ -12,13 +12,13 @@ import keras_hub
 import numpy as np
 import pytest
 from keras import ops
-from tiny_extractor import QUESTION, extractor_of
 
 from bert_span.modeling import modernbert, modernbert_layers
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.presets.huggingface import load_huggingface
 from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+from tests.support.models import QUESTION, extractor_of
 
 _SIZES = {
   "vocabulary_size": 60,
@@ -315,7 +315,7 @@ def theirs(tmp_path_factory, repository):
     (folder / f"{i}").mkdir()
     (folder / f"{i}/sizes.json").write_text(json.dumps(_SIZES | changes))
     np.savez(folder / f"{i}/inputs.npz", **_inputs(max(lengths), lengths))
-  script = repository / "tests/support/transformers_modernbert.py"
+  script = repository / "tests/scripts/transformers_modernbert.py"
   subprocess.run([sys.executable, script, folder], check=True)
   return folder
 

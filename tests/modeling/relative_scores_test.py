@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_encoder import tiny_encoder
 
 from bert_span.modeling.encoder import encode
 from bert_span.modeling.inference_encoder import InferenceEncoder
 from bert_span.modeling.relative_scores import relative_buckets
+from tests.support.models import tiny_encoder
 
 
 def test_near_distances_have_a_bucket_each_and_far_ones_share_one():

@@ -7,16 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-from tiny_encoder import tiny_encoder
-from tiny_extractor import (
-  BYTE_PAIRS,
-  CONTEXT,
-  MODERNBERT_PAIRS,
-  QUESTION,
-  VOCABULARY,
-  extractor_of,
-  trained_pieces,
-)
 
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -30,6 +20,16 @@ from bert_span.text.vocabulary import (
   split_vocabulary,
 )
 from bert_span.tflite.file import vocabulary_files
+from tests.support.models import (
+  BYTE_PAIRS,
+  CONTEXT,
+  MODERNBERT_PAIRS,
+  QUESTION,
+  VOCABULARY,
+  extractor_of,
+  tiny_encoder,
+  trained_pieces,
+)
 
 _ADDED = (
   AddedToken("[Q]"),
@@ -154,7 +154,7 @@ def test_transformers_finds_the_same(extractor, repository, tmp_path):
   save_huggingface(extractor, tmp_path / "model")
   texts = [_TEXT, "Covid", "a <e1>  b [Q] left\tleft mill", CONTEXT]
   (tmp_path / "texts.json").write_text(json.dumps([[x] for x in texts]))
-  script = repository / "tests/support/transformers_tokens.py"
+  script = repository / "tests/scripts/transformers_tokens.py"
   run = subprocess.run(
     [sys.executable, script, tmp_path / "texts.json", tmp_path / "model"],
     check=True,

@@ -3,12 +3,12 @@
 import keras_hub
 import pytest
 import tensorflow as tf
-from tiny_extractor import tiny_extractor
 
 from bert_span.presets.directory_tokenizer import write_directory_tokenizer
 from bert_span.presets.load_pretrained import load_pretrained
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.tokenizer import WordPieceTokenizer
+from tests.support.models import tiny_extractor
 
 _VOCABULARY = "[PAD] [UNK] [CLS] [SEP] [MASK] caf ##e ##é Caf paris Paris , 日"
 _VOCABULARY = _VOCABULARY.split()

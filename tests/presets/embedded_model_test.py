@@ -5,7 +5,6 @@ import pathlib
 import re
 
 import pytest
-from tiny_extractor import shared_extractor
 
 from bert_span.ask import AskOptions
 from bert_span.calibrate import CalibrateOptions
@@ -15,6 +14,7 @@ from bert_span.presets import load_pretrained, packaged_minilm, span_config
 from bert_span.presets.provenance import training_run
 from bert_span.serving import export as serving
 from bert_span.tflite import export as tflite
+from tests.support.models import shared_extractor
 
 
 def test_missing_files_and_other_names(tmp_path, monkeypatch):

@@ -5,11 +5,10 @@ import functools
 
 import numpy as np
 import pytest
-from tiny_encoder import tiny_encoder
-from tiny_extractor import tiny_pieces
 
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.encoder_weights import LoadedPreset
+from tests.support.models import tiny_encoder, tiny_pieces
 
 _encoder = functools.cache(tiny_encoder)
 

@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_encoder import INPUTS, tiny_config
 
 from bert_span.modeling.encoder import build_encoder, encode
 from bert_span.presets.architectures.mobilebert import ORIGINAL_KEYS
@@ -17,6 +16,7 @@ from bert_span.presets.encoder_weights import (
   read_bert_config,
 )
 from bert_span.presets.huggingface import huggingface_config
+from tests.support.models import INPUTS, tiny_config
 
 _CONFIG = tiny_config(hidden_dim=4, intermediate_dim=6, max_sequence_length=5)
 _LAYER, _TABLE = "bert/encoder/layer_0", "bert/embeddings/word_embeddings"

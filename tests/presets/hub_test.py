@@ -9,22 +9,22 @@ import kagglehub
 import keras_hub
 import numpy as np
 import pytest
-from hub import use_endpoint
 from huggingface_hub import constants
-from published_files import write_published
-from tiny_extractor import (
+
+from bert_span import SpanExtractor
+from bert_span.presets import hub
+from bert_span.presets.huggingface_writer import save_huggingface
+from bert_span.presets.load_pretrained import load_pretrained
+from tests.support.hub import use_endpoint
+from tests.support.models import (
   CONTEXT,
   QUESTION,
   extractor_of,
   shared_extractor,
   shared_model,
 )
-from toy_trainer import assert_same
-
-from bert_span import SpanExtractor
-from bert_span.presets import hub
-from bert_span.presets.huggingface_writer import save_huggingface
-from bert_span.presets.load_pretrained import load_pretrained
+from tests.support.published_files import write_published
+from tests.support.training import assert_same
 
 _NAME = "hf://us/tiny"
 _ASKED_ONCE = ["GET /api/models/us/tiny"]

@@ -8,8 +8,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
-from tiny_encoder import tiny_encoder
-from tokenizer_json import tokenizer_json
 
 from bert_span.modeling.encoder import build_encoder
 from bert_span.presets.huggingface import (
@@ -17,6 +15,8 @@ from bert_span.presets.huggingface import (
   load_huggingface,
 )
 from bert_span.presets.huggingface_writer import config_values, encoder_tensors
+from tests.support.hub import tokenizer_json
+from tests.support.models import tiny_encoder
 
 _CONFIG = config_values(
   tiny_encoder(hidden_dim=4, intermediate_dim=6, max_sequence_length=5)

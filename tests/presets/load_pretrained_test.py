@@ -6,14 +6,6 @@ import keras_hub
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_encoder import ALBERT, tiny_encoder
-from tiny_extractor import (
-  VOCABULARY,
-  shared_extractor,
-  shared_model,
-  tiny_pieces,
-)
-from toy_trainer import assert_same
 
 from bert_span.presets import load_pretrained
 from bert_span.presets.encoder_source import EncoderSource
@@ -23,6 +15,15 @@ from bert_span.presets.huggingface_writer import (
   save_huggingface,
 )
 from bert_span.storage.files import copy_tree
+from tests.support.models import (
+  ALBERT,
+  VOCABULARY,
+  shared_extractor,
+  shared_model,
+  tiny_encoder,
+  tiny_pieces,
+)
+from tests.support.training import assert_same
 
 
 def test_saved_model_comes_back_with_its_head_from_any_file_system():

@@ -1,7 +1,6 @@
 """The card of a saved model, and which cards a later save keeps."""
 
 import pytest
-from tiny_extractor import shared_extractor, tiny_extractor
 
 from bert_span import SpanExtractor
 from bert_span.convert import ConvertOptions
@@ -9,6 +8,7 @@ from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.jobs.convert import convert
 from bert_span.presets.model_card import is_written_here
 from bert_span.presets.provenance import training_run
+from tests.support.models import shared_extractor, tiny_extractor
 
 _SELECTION = {
   "step": 300,

@@ -13,9 +13,6 @@ import keras
 import keras_hub
 import numpy as np
 import pytest
-from programs import run_python
-from tiny_encoder import INPUTS
-from tiny_extractor import extractor_of, tiny_extractor
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.extractor import Extractor
@@ -23,6 +20,8 @@ from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling import encoder
 from bert_span.presets import directory_weights
 from bert_span.presets.load_pretrained import load_pretrained
+from tests.support.models import INPUTS, extractor_of, tiny_extractor
+from tests.support.programs import run_python
 
 _INPUT_LISTS = {name: values.tolist() for name, values in INPUTS.items()}
 
@@ -249,7 +248,7 @@ _WRITERS = {
 }
 _FULL = """
 import errno, os, resource, sys
-from tiny_extractor import tiny_extractor
+from tests.support.models import tiny_extractor
 from bert_span.presets.huggingface_writer import save_huggingface
 extractor = tiny_extractor(num_layers=2)
 _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -280,12 +279,11 @@ def test_a_file_beyond_a_limit_is_an_error_that_leaves_the_old_one(
   tmp_path, repository
 ):
   # In its own process, which the HDF5 library would end.
-  folders = (repository, repository / "tests/support")
   ended = run_python(
     "-c",
     _FULL.format(writers=_WRITERS),
     cwd=tmp_path,
-    env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))},
+    env={**os.environ, "PYTHONPATH": str(repository)},
   )
   assert ended.returncode == 0, ended.stderr[-2000:]
 

@@ -17,8 +17,6 @@ import pytest
 import tensorflow as tf
 import yaml
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
-from tiny_encoder import tiny_config
-from toy_trainer import assert_same
 
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.encoder import encode, encoder_config
@@ -29,6 +27,8 @@ from bert_span.presets.encoder_weights import (
   original_weights,
 )
 from bert_span.presets.load_pretrained import load_original, load_pretrained
+from tests.support.models import tiny_config
+from tests.support.training import assert_same
 
 _CONFIG = tiny_config(num_layers=2, num_heads=4)
 _PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdef"]
@@ -563,7 +563,7 @@ def test_damaged_saved_models_are_refused(tmp_path, tensors):
     load_pretrained(folder)
 
 
-# Folders of tests/support/model_garden_files.py whose models are read.
+# Folders of tests/scripts/model_garden_files.py whose models are read.
 _CHECKPOINTS = ["converted", "encoder", "model", "question_answering", "squad"]
 _SAVED_MODELS = [
   *("hub", "hub_cased", "hub_v2", "hub_mlm", "hub_relu", "hub_erf"),
@@ -579,7 +579,7 @@ def written(repository, tmp_path_factory):
   if subprocess.run([python, "-c", find], capture_output=True).returncode:
     pytest.skip("needs tf-models-official in BERT_SPAN_MODEL_GARDEN_PYTHON")
   folder = tmp_path_factory.mktemp("model_garden")
-  script = repository / "tests/support/model_garden_files.py"
+  script = repository / "tests/scripts/model_garden_files.py"
   # Its Keras is tf_keras, and it must not see this checkout.
   environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
   subprocess.run([python, script, folder], check=True, env=environment)

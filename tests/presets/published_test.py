@@ -13,15 +13,6 @@ import sys
 import keras_hub
 import numpy as np
 import pytest
-from published_files import (
-  FAMILY_KEYS,
-  OTHER_KEYS,
-  PUBLISHED,
-  TEXTS,
-  published_config,
-  write_keras_nlp,
-  write_published,
-)
 
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -30,6 +21,15 @@ from bert_span.modeling.encoder import encode
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.text.options import WindowOptions
+from tests.support.published_files import (
+  FAMILY_KEYS,
+  OTHER_KEYS,
+  PUBLISHED,
+  TEXTS,
+  published_config,
+  write_keras_nlp,
+  write_published,
+)
 
 pytestmark = pytest.mark.large
 _LOADED = [name for name, row in PUBLISHED.items() if not row.refused]
@@ -89,7 +89,7 @@ def outputs(written, repository):
   names = "input_ids", "token_type_ids", "attention_mask"
   inputs = dict(zip(names, _inputs().values(), strict=True))
   np.savez(folder.parent / "published.npz", **inputs)
-  script = repository / "tests/support/transformers_models.py"
+  script = repository / "tests/scripts/transformers_models.py"
   command = [sys.executable, script, folder.parent / "published.npz", folder]
   subprocess.run(command, check=True)
 

@@ -5,17 +5,6 @@ import shutil
 
 import numpy as np
 import pytest
-from programs import run_here, succeeds
-from squad_content import spans, squad_content
-from tiny_extractor import (
-  CONTEXT,
-  QUESTION,
-  eagerly,
-  extractor_of,
-  tiny_pieces,
-  trained_pieces,
-)
-from tokenizer_json import tokenizer_json
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -31,6 +20,17 @@ from bert_span.tflite.export import tflite_content
 from bert_span.tflite.file import read_files, read_packed_config
 from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+from tests.support.hub import tokenizer_json
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  eagerly,
+  extractor_of,
+  tiny_pieces,
+  trained_pieces,
+)
+from tests.support.programs import run_here, succeeds
+from tests.support.squad import spans, squad_content
 
 _FAMILIES = ["xlm-roberta", "camembert", "deberta-v2", "albert"]
 _STEPS = "--do_train", "--do_predict", "--do_eval"

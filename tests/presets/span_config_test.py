@@ -4,10 +4,10 @@ import json
 import shutil
 
 import pytest
-from tiny_extractor import shared_model
 
 from bert_span import DecoderOptions
 from bert_span.presets.span_config import read_span_config, update_decoder
+from tests.support.models import shared_model
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import json
 
 import pytest
 import tokenizers
-from tokenizer_json import tokenizer_json
 
 from bert_span.presets.tokenizer_keys import (
   CONFIG_VALUES,
@@ -15,6 +14,7 @@ from bert_span.presets.tokenizer_keys import (
   check_json,
 )
 from bert_span.text.vocabulary import AddedToken
+from tests.support.hub import tokenizer_json
 
 
 def _with(kind, key, value):

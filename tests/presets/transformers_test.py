@@ -11,14 +11,6 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
-from looped_decoder import decode_by_loops
-from tiny_extractor import (
-  CONTEXT,
-  QUESTION,
-  VOCABULARY,
-  extractor_of,
-  trained_pieces,
-)
 
 from bert_span import DecoderOptions, WindowOptions
 from bert_span.extractors.preset_loader import make_extractor
@@ -29,6 +21,14 @@ from bert_span.presets.huggingface import load_huggingface
 from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.squad.reader import read_squad
 from bert_span.text.sentencepiece_model import PIECE_FAMILIES
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  VOCABULARY,
+  extractor_of,
+  trained_pieces,
+)
+from tests.support.squad import decode_by_loops
 
 pytestmark = pytest.mark.large
 _NAMES = [
@@ -93,7 +93,7 @@ def folder(repository, tmp_path_factory):
       windows = _windows(extractor, _examples())
       names = ("token_ids", "segment_ids", "padding_mask")
       _write_inputs(directory / "windows.npz", *(windows[n] for n in names))
-  script = repository / "tests/support/transformers_models.py"
+  script = repository / "tests/scripts/transformers_models.py"
   paths = (folder / name for name in ("inputs.npz", "ours", "theirs"))
   subprocess.run([sys.executable, script, *paths], check=True)
   return folder

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 import tokenizers
-from tokenizer_json import tokenizer_json
 
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.presets.huggingface_tokenizer import find_huggingface_tokenizer
@@ -16,6 +15,7 @@ from bert_span.presets.tokenizer_keys import CONFIG_VALUES, JSON_VALUES
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import WordPieces
+from tests.support.hub import tokenizer_json
 
 pytestmark = pytest.mark.large
 _PAIRS = [
@@ -126,7 +126,7 @@ def test_each_accepted_value_gives_the_tokens_of_transformers(
     _write(folder, *case)
   pairs = tmp_path / "pairs.json"
   pairs.write_text(json.dumps(_PAIRS))
-  script = repository / "tests/support/transformers_tokens.py"
+  script = repository / "tests/scripts/transformers_tokens.py"
   run = subprocess.run(
     [sys.executable, script, pairs, *folders],
     check=True,

@@ -4,7 +4,6 @@ import json
 
 import pytest
 import tokenizers
-from tokenizer_json import tokenizer_json
 
 from bert_span.presets.tokenizer_json import json_of_modernbert_pairs
 from bert_span.presets.vocabulary_files import load_vocabulary
@@ -17,6 +16,7 @@ from bert_span.text.vocabulary import (
   is_cased,
   vocabulary_sha256,
 )
+from tests.support.hub import tokenizer_json
 
 
 def test_the_line_number_is_the_id(tmp_path):

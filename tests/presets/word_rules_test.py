@@ -5,7 +5,6 @@ import json
 import keras_hub
 import numpy as np
 import pytest
-from tiny_extractor import VOCABULARY, extractor_of
 
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.extractors.span_extractor import SpanExtractor
@@ -13,6 +12,7 @@ from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.pretraining.batches import PretrainingInput
 from bert_span.pretraining.options import MaskingOptions
 from bert_span.text.vocabulary import WordPieces
+from tests.support.models import VOCABULARY, extractor_of
 
 _TOKENS = [*VOCABULARY, "café", "##é", "日日", "##日"]
 _TEXT = "CAFÉ cafe 日日日."

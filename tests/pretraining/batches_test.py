@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_pretraining import PRETRAINING_INPUT, arrays, rows, write_corpus
 
 from bert_span.pretraining.text_sources import TextFile
+from tests.support.training import PRETRAINING_INPUT, arrays, rows, write_corpus
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ import itertools
 
 import numpy as np
 import pytest
-from tiny_pretraining import PRETRAINING_INPUT, VOCABULARY, write_corpus
 
 from bert_span.pretraining.block_stream import (
   BlockPlace,
@@ -13,6 +12,7 @@ from bert_span.pretraining.block_stream import (
   pack_sentences,
 )
 from bert_span.pretraining.text_sources import TextFile
+from tests.support.training import PRETRAINING_INPUT, VOCABULARY, write_corpus
 
 _START = BlockPlace()
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tiny_pretraining import tiny_batch, tiny_model
 
 from bert_span.pretraining.loss import (
   OBJECTIVES,
@@ -11,6 +10,7 @@ from bert_span.pretraining.loss import (
   pretraining_loss_fn,
   with_batch_weights,
 )
+from tests.support.training import tiny_batch, tiny_model
 
 
 def log_softmax(x):

@@ -12,9 +12,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from safetensors.numpy import load_file, save_file
-from tiny_pretraining import tiny_batch, tiny_model
-from torch_files import write_torch_file
-from toy_trainer import assert_same
 
 from bert_span.pretraining.loss import pretraining_inputs
 from bert_span.pretraining.model_files import (
@@ -28,6 +25,8 @@ from bert_span.pretraining.model_files import (
   write_tf1,
 )
 from bert_span.storage.files import read_json_object
+from tests.support.hub import write_torch_file
+from tests.support.training import assert_same, tiny_batch, tiny_model
 
 _VOCABULARY = ["[UNK]", "[CLS]", "[SEP]"]
 # In a process of its own: PyTorch's compiler and TensorFlow, loaded into one,

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_pretraining import SIZES, tiny_batch, tiny_model
 
 from bert_span.modeling.encoder import build_encoder
 from bert_span.pretraining.loss import OBJECTIVES, pretraining_inputs
 from bert_span.pretraining.model import PretrainingModel
 from bert_span.training.optimizer import is_decayed
+from tests.support.training import SIZES, tiny_batch, tiny_model
 
 
 def layer_norm(x, gamma, beta):

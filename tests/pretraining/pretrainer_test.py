@@ -5,20 +5,21 @@ import math
 import keras
 import numpy as np
 import pytest
-from tiny_encoder import tiny_encoder
-from tiny_pretraining import (
-  PRETRAINING_INPUT,
-  VOCABULARY,
-  tiny_batch,
-  tiny_model,
-)
-from toy_trainer import assert_same, copy_stopped
 
 from bert_span.pretraining.loss import prediction_sums, pretraining_inputs
 from bert_span.pretraining.model import PretrainingModel
 from bert_span.pretraining.options import PretrainingOptions
 from bert_span.pretraining.pretrainer import make_evaluate, pretrain
 from bert_span.pretraining.text_sources import TextFile
+from tests.support.models import tiny_encoder
+from tests.support.training import (
+  PRETRAINING_INPUT,
+  VOCABULARY,
+  assert_same,
+  copy_stopped,
+  tiny_batch,
+  tiny_model,
+)
 
 
 def test_it_learns_and_a_stopped_run_ends_with_the_very_same_weights(tmp_path):

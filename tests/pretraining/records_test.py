@@ -8,11 +8,11 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_pretraining import PRETRAINING_INPUT, arrays, rows, write_corpus
 
 from bert_span.pretraining.records import RecordBatches, write_records
 from bert_span.pretraining.text_sources import TextFile
 from bert_span.storage.record_files import serialized_example
+from tests.support.training import PRETRAINING_INPUT, arrays, rows, write_corpus
 
 
 @pytest.fixture(scope="module")

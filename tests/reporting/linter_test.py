@@ -9,7 +9,6 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from squad_content import spans, squad_content
 
 from bert_span.reporting.linter import (
   lint_squad_file,
@@ -17,6 +16,7 @@ from bert_span.reporting.linter import (
   repair_squad_text,
 )
 from bert_span.squad.findings import FindingKind
+from tests.support.squad import spans, squad_content
 
 _CONTEXT = "Bees dance to tell where nectar is."
 _BEES, _DANCE = spans(("Bees", 0), ("dance", 5))

@@ -1,12 +1,12 @@
 import json
 
 import pytest
-from squad_content import spans, squad_content
-from tiny_extractor import BYTE_PAIRS
 
 from bert_span.reporting.linter import lint_squad_file
 from bert_span.reporting.window_lint import lint_windows
 from bert_span.text.options import WindowOptions
+from tests.support.models import BYTE_PAIRS
+from tests.support.squad import spans, squad_content
 
 pytestmark = pytest.mark.usefixtures("eager")
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefgh", "who", "?"]

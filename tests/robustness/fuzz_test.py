@@ -1,7 +1,8 @@
 """Half a minute of the fuzz; `make fuzz SECONDS=3600` runs it for an hour."""
 
-import fuzz
 import pytest
+
+from tests.robustness import fuzz
 
 
 @pytest.mark.large

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import strategies as st
-from programs import succeeds
-from tiny_extractor import QUESTION, VOCABULARY, tiny_extractor
 
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.data.window_batches import example_arrays
 from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions
+from tests.support.models import QUESTION, VOCABULARY, tiny_extractor
+from tests.support.programs import succeeds
 
 _OPTIONS = (
   WindowOptions(32, 8, 8),

@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from hand_windows import OUTSIDE, hand_windows
 
 from bert_span.answers.window_logits import WindowLogits
 from bert_span.scoring import annotator_agreement as agreement
 from bert_span.squad.example import AnswerSpan, SquadExample
+from tests.support.squad import OUTSIDE, hand_windows
 
 _ANSWERS = AnswerSpan("ab cd", 0), AnswerSpan("cd", 3)
 _EXAMPLE = SquadExample("q1", "Who?", "ab cd", _ANSWERS)

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from tiny_extractor import CONTEXT, QUESTION, shared_extractor
 
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.joint_probability import shift_log_odds
@@ -19,6 +18,7 @@ from bert_span.scoring.reliability import (
   risk_coverage,
 )
 from bert_span.squad.example import AnswerSpan, SquadExample
+from tests.support.models import CONTEXT, QUESTION, shared_extractor
 
 _LOGITS = np.linspace(-4, 5, 40)
 

@@ -4,7 +4,6 @@ import json
 import os
 
 import pytest
-from tiny_extractor import QUESTION, shared_extractor
 
 from bert_span.search.documents import (
   DocumentPassage,
@@ -12,6 +11,7 @@ from bert_span.search.documents import (
   read_passages,
 )
 from bert_span.search.passage_index import PassageIndex, words
+from tests.support.models import QUESTION, shared_extractor
 
 _TEXTS = [
   "A bridge fell into the river.",

@@ -7,10 +7,15 @@ import sys
 
 import numpy as np
 import pytest
-from killed_worker import make_killed_predict_fn
-from tiny_extractor import CONTEXT, QUESTION, shared_extractor, shared_model
 
 from bert_span.serving.batch import ANSWER_TYPE, make_predict_fn
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  shared_extractor,
+  shared_model,
+)
+from tests.support.programs import make_killed_predict_fn
 
 
 def test_columns_hold_the_answers_and_what_is_wrong_with_a_row():

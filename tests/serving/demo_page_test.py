@@ -4,7 +4,8 @@ import re
 import urllib.parse
 
 import pytest
-from model_server import ModelServer, output_row, span_row
+
+from tests.support.servers import ModelServer, output_row, span_row
 
 pytestmark = pytest.mark.large
 

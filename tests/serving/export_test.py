@@ -8,14 +8,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_encoder import INPUTS
-from tiny_extractor import tiny_extractor
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.precision import with_encoder_dtype
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.serving.export import export_saved_model
+from tests.support.models import INPUTS, tiny_extractor
 
 
 @pytest.mark.large

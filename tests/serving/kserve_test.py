@@ -13,13 +13,12 @@ import subprocess
 import sys
 
 import pytest
-from exported_model import exported_model
-from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.client.retries import RequestRefusedError, RetryOptions
 from bert_span.client.span_client import SpanClient
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
+from tests.support.models import CONTEXT, QUESTION, exported_model
 
 pytestmark = pytest.mark.large
 _PYTHON = os.environ.get("BERT_SPAN_KSERVE_PYTHON", sys.executable)

@@ -14,13 +14,9 @@ import time
 
 import pytest
 import uvicorn
-from exported_model import served_model
-from programs import start_program
-from running_app import running_app
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from tiny_extractor import QUESTION, shared_model
 
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.client import RequestRefusedError, RetryOptions, SpanClient
@@ -28,6 +24,9 @@ from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import local_server
 from bert_span.serving.options import ServerOptions
 from bert_span.serving.signatures import ServedModel
+from tests.support.models import QUESTION, served_model, shared_model
+from tests.support.programs import start_program
+from tests.support.servers import running_app
 
 _CONTEXT = "😀 The mill was built by Anna in 1895, near the river. " * 3
 _ROW = {"question": QUESTION, "context": _CONTEXT}

@@ -4,13 +4,13 @@ import json
 import shutil
 
 import pytest
-from exported_model import exported_model
 
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import model_card, verification
 from bert_span.serving.fresh_process import meta_graph
+from tests.support.models import exported_model
 
 
 @pytest.mark.large

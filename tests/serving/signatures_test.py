@@ -5,10 +5,8 @@ import random
 import numpy as np
 import pytest
 import tensorflow as tf
-from exported_model import ask, check_columns, exported_model, served_model
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
 from bert_span import BioDecoderOptions, BioPreprocessor, SpanExtractor
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
@@ -19,6 +17,16 @@ from bert_span.serving.signatures import ServedModel, byte_offsets
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
 from bert_span.text.options import WindowOptions
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  VOCABULARY,
+  ask,
+  check_columns,
+  exported_model,
+  served_model,
+  tiny_extractor,
+)
 
 _PLACES = ("char_start", "char_end", "byte_start", "byte_end")
 pytestmark = pytest.mark.large

@@ -5,13 +5,12 @@ import functools
 import math
 
 import pytest
-from exported_model import exported_model
-from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import verification
 from bert_span.squad.example import SquadExample
+from tests.support.models import CONTEXT, QUESTION, exported_model
 
 pytestmark = pytest.mark.large
 

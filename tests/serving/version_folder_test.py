@@ -7,13 +7,18 @@ import threading
 
 import pytest
 import tensorflow as tf
-from exported_model import check_columns, exported_model
-from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import version_folder
 from bert_span.serving.fresh_process import meta_graph
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  VOCABULARY,
+  check_columns,
+  exported_model,
+)
 
 
 def _fill(target):

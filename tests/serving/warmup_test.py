@@ -2,11 +2,10 @@
 
 import pytest
 import tensorflow as tf
-from exported_model import served_model
-from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import warmup
+from tests.support.models import CONTEXT, QUESTION, served_model
 
 
 @pytest.mark.large

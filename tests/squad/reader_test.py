@@ -4,7 +4,6 @@ import json
 
 import pytest
 import tensorflow as tf
-from squad_content import spans, squad_content
 
 from bert_span.reporting.linter import lint_squad_file
 from bert_span.squad.example import (
@@ -15,6 +14,7 @@ from bert_span.squad.example import (
 )
 from bert_span.squad.findings import FindingKind
 from bert_span.squad.reader import read_squad
+from tests.support.squad import spans, squad_content
 
 _CONTEXT = "Bees dance to tell where nectar is."
 

@@ -7,12 +7,12 @@ import socket
 from unittest import mock
 
 import pytest
-from squad_content import spans, squad_content
 
 from bert_span.squad import tfds
 from bert_span.squad.findings import FindingKind
 from bert_span.squad.reader import read_squad
 from bert_span.squad.tfds import read_tfds
+from tests.support.squad import spans, squad_content
 
 
 @pytest.fixture

@@ -11,9 +11,12 @@ import zipfile
 import ml_dtypes
 import numpy as np
 import pytest
-from published_files import write_published
 from safetensors.numpy import load_file, save_file
-from torch_files import (
+
+from bert_span.presets.encoder_source import EncoderSource
+from bert_span.storage.pickled_weights import open_pickled
+from bert_span.storage.tensor_files import read_tensors
+from tests.support.hub import (
   Call,
   Identifier,
   Name,
@@ -22,10 +25,7 @@ from torch_files import (
   write_pickle,
   write_torch_file,
 )
-
-from bert_span.presets.encoder_source import EncoderSource
-from bert_span.storage.pickled_weights import open_pickled
-from bert_span.storage.tensor_files import read_tensors
+from tests.support.published_files import write_published
 
 _FORMS = pytest.mark.parametrize("is_old", [False, True], ids=["zip", "old"])
 
@@ -77,7 +77,7 @@ def test_tensors_are_views_of_their_storages(tmp_path, is_old):
 def test_files_of_pytorch_have_its_tensors(tmp_path, repository):
   if not importlib.util.find_spec("torch"):
     pytest.skip("PyTorch is not installed")
-  script = repository / "tests/support/torch_states.py"
+  script = repository / "tests/scripts/torch_states.py"
   subprocess.run([sys.executable, script, tmp_path], check=True)
   expected = load_file(tmp_path / "expected.safetensors")
   assert len(expected) == 11

@@ -1,14 +1,22 @@
-"""A hub of models on this machine, for the real client of Hugging Face's."""
+"""A hub of models on loopback, and files as published models have them."""
 
 import base64
 import contextlib
+import copy
+import dataclasses
 import hashlib
 import http.server
+import itertools
 import json
+import math
 import re
+import struct
 import threading
 import urllib.parse
+import zipfile
 
+import ml_dtypes
+import numpy as np
 from huggingface_hub import constants, hf_api
 
 _PATH = re.compile(
@@ -205,3 +213,238 @@ def use_endpoint(monkeypatch, endpoint, cache):
     monkeypatch.setattr(constants, name, value)
   monkeypatch.setattr(hf_api.api, "endpoint", endpoint)
   monkeypatch.delenv("HF_TOKEN", raising=False)
+
+
+def _items(*parts):
+  """The pair of a TemplateProcessing."""
+  return [
+    {"Sequence" if name in "AB" else "SpecialToken": {"id": name, "type_id": n}}
+    for name, n in parts
+  ]
+
+
+_JSON = {
+  "WordPiece": {
+    "added_tokens": [{"id": 0, "content": "[PAD]"}],
+    "normalizer": {
+      "type": "BertNormalizer",
+      "clean_text": True,
+      "handle_chinese_chars": True,
+      "strip_accents": None,
+      "lowercase": True,
+    },
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "post_processor": {
+      "type": "TemplateProcessing",
+      "pair": _items(
+        *(("[CLS]", 0), ("A", 0), ("[SEP]", 0), ("B", 1), ("[SEP]", 1))
+      ),
+    },
+    "model": {
+      "type": "WordPiece",
+      "unk_token": "[UNK]",
+      "continuing_subword_prefix": "##",
+      "max_input_chars_per_word": 100,
+    },
+  },
+  "BPE": {
+    "added_tokens": [],
+    "normalizer": None,
+    "pre_tokenizer": {
+      "type": "ByteLevel",
+      "add_prefix_space": False,
+      "trim_offsets": True,
+      "use_regex": True,
+    },
+    "post_processor": {
+      "type": "RobertaProcessing",
+      "cls": ["<s>", 0],
+      "sep": ["</s>", 2],
+      "add_prefix_space": False,
+      "trim_offsets": True,
+    },
+    "model": {"type": "BPE", "dropout": None, "ignore_merges": False},
+  },
+  # As XLM-R's.
+  "Unigram": {
+    "added_tokens": [],
+    "normalizer": {"type": "Precompiled", "precompiled_charsmap": ""},
+    "pre_tokenizer": {
+      "type": "Sequence",
+      "pretokenizers": [
+        {"type": "WhitespaceSplit"},
+        {
+          "type": "Metaspace",
+          "replacement": "\u2581",
+          "prepend_scheme": "always",
+          "split": True,
+        },
+      ],
+    },
+    "post_processor": {
+      "type": "TemplateProcessing",
+      "pair": _items(
+        *(("<s>", 0), ("A", 0), ("</s>", 0)),
+        *(("</s>", 0), ("B", 0), ("</s>", 0)),
+      ),
+    },
+    "model": {"type": "Unigram", "unk_id": 3, "byte_fallback": False},
+  },
+}
+# As ModernBERT's.
+_JSON["BPE after NFC"] = _JSON["BPE"] | {
+  "normalizer": {"type": "NFC"},
+  "post_processor": {
+    "type": "TemplateProcessing",
+    "pair": _items(
+      *(("[CLS]", 0), ("A", 0), ("[SEP]", 0), ("B", 0), ("[SEP]", 0))
+    ),
+  },
+}
+
+
+def tokenizer_json(kind, **model):
+  """A tokenizer.json of a type of model, with fields of that."""
+  values = copy.deepcopy(_JSON[kind])
+  values["model"] |= model
+  return values
+
+
+_TYPES = {
+  np.dtype(numpy_type): name
+  for numpy_type, name in (
+    (np.float32, "FloatStorage"),
+    (np.float64, "DoubleStorage"),
+    (np.float16, "HalfStorage"),
+    (ml_dtypes.bfloat16, "BFloat16Storage"),
+    (np.int64, "LongStorage"),
+  )
+}
+# Pickles are written step by step: a test writes what PyTorch never would.
+_OLD_START = (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True})
+
+
+@dataclasses.dataclass
+class View:
+  """A tensor of a part of an array's elements, which others may share."""
+
+  base: np.ndarray
+  first: int
+  shape: tuple
+  strides: tuple  # in elements
+  # What the file says of the array instead of the truth.
+  size: int | None = None
+  storage: str = ""
+
+
+@dataclasses.dataclass
+class Name:
+  """A name of Python: what a pickle imports."""
+
+  module: str
+  name: str
+
+
+@dataclasses.dataclass
+class Call:
+  """A call of a name of Python, and items and attributes of its result."""
+
+  name: Name
+  arguments: tuple = ()
+  items: dict = dataclasses.field(default_factory=dict)
+  attributes: dict | None = None
+
+
+_ORDERED_DICT = Name("collections", "OrderedDict")
+
+
+class Identifier(tuple):
+  """The tuple that a persistent identifier is."""
+
+
+def pickled(value):
+  """The pickle of protocol 2 of a value."""
+  return b"\x80\x02" + _steps(value) + b"."
+
+
+def _steps(value):
+  if value is None or isinstance(value, bool):
+    return {None: b"N", True: b"\x88", False: b"\x89"}[value]
+  if isinstance(value, int):
+    if -(2**31) <= value < 2**31:
+      return b"J" + struct.pack("<i", value)
+    content = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+    return b"\x8a" + bytes([len(content)]) + content
+  if isinstance(value, float):
+    return b"G" + struct.pack(">d", value)
+  if isinstance(value, str):
+    content = value.encode()
+    # Put among what can be repeated, as each string is.
+    return b"X" + struct.pack("<I", len(content)) + content + b"q\x00"
+  if isinstance(value, Name):
+    return f"c{value.module}\n{value.name}\n".encode()
+  if isinstance(value, Call):
+    steps = _steps(value.name) + _steps(tuple(value.arguments)) + b"R"
+    if value.items:
+      steps += _steps(value.items).removeprefix(b"}")
+    if value.attributes is not None:
+      steps += _steps(value.attributes) + b"b"
+    return steps
+  if isinstance(value, Identifier):
+    return _steps(tuple(value)) + b"Q"
+  if isinstance(value, dict):
+    items = itertools.chain.from_iterable(value.items())
+    return b"}(" + b"".join(map(_steps, items)) + b"u"
+  items = b"".join(map(_steps, value))
+  return (
+    b"](" + items + b"e" if isinstance(value, list) else b"(" + items + b"t"
+  )
+
+
+def write_torch_file(path, tensors, is_old=False):
+  """Writes arrays, `View`s and `Call`s of them by their names."""
+  arrays = {}  # by their id: the key, and the array
+
+  def stored(value):
+    if isinstance(value, Call):
+      arguments = tuple(map(stored, value.arguments))
+      return dataclasses.replace(value, arguments=arguments)
+    if isinstance(value, np.ndarray):
+      strides = [math.prod(value.shape[i + 1 :]) for i in range(value.ndim)]
+      value = View(value, 0, value.shape, tuple(strides))
+    if not isinstance(value, View):
+      return value
+    key, base = arrays.setdefault(
+      id(value.base), (str(len(arrays)), value.base)
+    )
+    kind = Name("torch", value.storage or _TYPES[base.dtype])
+    size = base.size if value.size is None else value.size
+    identifier = ["storage", kind, key, "cpu", size, *[None] * is_old]
+    view = value.first, value.shape, value.strides
+    return Call(
+      Name("torch._utils", "_rebuild_tensor_v2"),
+      (Identifier(identifier), *view, False, Call(_ORDERED_DICT)),
+    )
+
+  state = Call(
+    _ORDERED_DICT,
+    items={name: stored(value) for name, value in tensors.items()},
+    attributes={"_metadata": Call(_ORDERED_DICT, items={"": {"version": 1}})},
+  )
+  write_pickle(path, state, list(arrays.values()), is_old)
+
+
+def write_pickle(path, value, storages=(), is_old=False):
+  """Writes a pickle of a value and pairs of a key and an array."""
+  if is_old:
+    content = b"".join(map(pickled, (*_OLD_START, value)))
+    content += pickled([key for key, _ in storages])
+    for _, array in storages:
+      content += struct.pack("<q", array.size) + array.tobytes()
+    path.write_bytes(content)
+    return
+  files = {"data.pkl": pickled(value), "byteorder": b"little"}
+  files |= {f"data/{key}": array.tobytes() for key, array in storages}
+  with zipfile.ZipFile(path, "w") as archive:
+    for name, content in {**files, "version": b"3\n"}.items():
+      archive.writestr(f"archive/{name}", content)

@@ -1,7 +1,8 @@
-"""Programs and other Python code, run as users run them."""
+"""Runs programs, and workers that kill themselves."""
 
 import atexit
 import contextlib
+import dataclasses
 import functools
 import importlib
 import io
@@ -10,6 +11,7 @@ import os
 import pathlib
 import re
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,9 +22,11 @@ from unittest import mock
 import pytest
 from absl import flags
 
+from bert_span.beam.answering import AnswerSource
 from bert_span.cli import flags as cli_flags
 from bert_span.cli import program
 from bert_span.options.fields import option_fields
+from bert_span.serving.batch import make_predict_fn
 
 # absl knows modules by their id, which must not be that of a later one.
 _earlier_modules = []
@@ -225,3 +229,44 @@ def _run(command, environ, stdout, stderr):
   finally:
     # A forked process ends without them.
     atexit._run_exitfuncs()
+
+
+@dataclasses.dataclass(frozen=True)
+class KilledSource:
+  """An `AnswerSource` whose process is killed at a question."""
+
+  source: AnswerSource
+  qas_id: str  # of the question
+  folder: str  # gets a file each time
+  times: int
+
+  def load(self):
+    """Loads the model; see `AnswerSource.load`."""
+    answer_rows = self.source.load()
+
+    def killed(examples):
+      for row in answer_rows(examples):
+        if row["id"] == self.qas_id:
+          _kill_process(self.folder, self.times)
+        yield row
+
+    return killed
+
+
+def make_killed_predict_fn(model, folder, times):
+  """A function of `make_predict_fn` whose process is killed some times."""
+  predict = make_predict_fn(model)
+
+  def killed(questions, contexts):
+    _kill_process(folder, times)
+    return predict(questions, contexts)
+
+  return killed
+
+
+def _kill_process(folder, times):
+  """Kills this process, until a folder has a file for each of `times`."""
+  number = len(os.listdir(folder))
+  if number < times:
+    pathlib.Path(folder, str(number)).touch()
+    os.kill(os.getpid(), signal.SIGKILL)

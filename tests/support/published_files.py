@@ -23,15 +23,14 @@ import numpy as np
 import pytest
 import tokenizers
 from safetensors.numpy import save_file
-from tiny_encoder import tiny_encoder
-from tokenizer_json import tokenizer_json
-from torch_files import write_torch_file
 
 from bert_span.modeling.encoder import build_encoder
 from bert_span.presets.architectures.architecture_files import files_of
 from bert_span.presets.huggingface import huggingface_config
 from bert_span.presets.huggingface_writer import encoder_tensors
 from bert_span.text.sentencepiece_model import ModelProto
+from tests.support.hub import tokenizer_json, write_torch_file
+from tests.support.models import tiny_encoder
 
 _WORDS = (
   *("The", "mill", "was", "built", "by", "Anna", "in", "1895", "near", "it's"),

@@ -9,8 +9,6 @@ import keras
 import pytest
 import tensorflow as tf
 import tokenizers
-from tiny_extractor import trained_pieces
-from tokens_in_parts import tokens_in_parts
 
 from bert_span.squad.reader import read_squad
 from bert_span.text.byte_pair_tokenizer import BYTES, BytePairTokenizer
@@ -19,6 +17,8 @@ from bert_span.text.sentencepiece_model import BLANK, parse_model
 from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.text.vocabulary import AddedToken
+from tests.support.models import trained_pieces
+from tests.support.squad import tokens_in_parts
 
 _WORD_PIECES = [
   *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "##a", "##b"),

@@ -10,8 +10,6 @@ import unicodedata
 import keras
 import pytest
 import tokenizers
-from tiny_encoder import ALBERT, tiny_encoder
-from tokens_in_parts import tokens_in_parts
 
 from bert_span.presets.encoder_weights import LoadedPreset
 from bert_span.presets.tokenizer_json import json_of_sentence_pieces
@@ -28,6 +26,8 @@ from bert_span.text.sentencepiece_model import (
   sentence_pieces,
 )
 from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
+from tests.support.models import ALBERT, tiny_encoder
+from tests.support.squad import tokens_in_parts
 
 _SPECIAL = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
 _USER_DEFINED = [*'()"-.–£€']

@@ -10,7 +10,6 @@ import pytest
 import tensorflow as tf
 import tensorflow_text as tf_text
 import tokenizers
-from tokens_in_parts import tokens_in_parts
 
 from bert_span.squad.reader import read_squad
 from bert_span.text.modernbert_tokenizer import (
@@ -18,6 +17,7 @@ from bert_span.text.modernbert_tokenizer import (
   ModernBertTokenizer,
 )
 from bert_span.text.vocabulary import AddedToken
+from tests.support.squad import tokens_in_parts
 
 _BYTES = tokenizers.pre_tokenizers.ByteLevel.alphabet()
 _MERGES = ["Ã ©", "Ġ b", "l o", "lo w"]

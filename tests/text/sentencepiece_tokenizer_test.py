@@ -12,7 +12,6 @@ import pytest
 import tensorflow as tf
 import tokenizers
 from hypothesis import strategies as st
-from tokenizer_json import tokenizer_json
 
 from bert_span.presets.tokenizer_json import json_of_sentence_pieces
 from bert_span.presets.tokenizer_keys import UNIGRAM_STEPS
@@ -27,6 +26,7 @@ from bert_span.text.sentencepiece_model import (
   sentence_pieces,
 )
 from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
+from tests.support.hub import tokenizer_json
 
 _DEBERTA_PIECES = {
   "pad_id": 0,

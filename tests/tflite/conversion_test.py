@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tiny_extractor import VOCABULARY, tiny_extractor
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
@@ -12,6 +11,7 @@ from bert_span.modeling.inference_encoder import (
 from bert_span.tflite import conversion
 from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.tflite_extractor import TFLiteRunner
+from tests.support.models import VOCABULARY, tiny_extractor
 
 
 def _inputs(windows=3, length=12):

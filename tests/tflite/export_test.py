@@ -6,13 +6,13 @@ import os
 import shutil
 
 import pytest
-from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.reader import SquadFile
 from bert_span.tflite import export as tflite_export
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.options import ModelInfo, TFLiteOptions
+from tests.support.models import CONTEXT, QUESTION, tiny_extractor
 
 _EVALUATED = SquadFile(
   "dev.json",

@@ -4,15 +4,19 @@ import json
 
 import flatbuffers
 import pytest
-from exported_tflite import exported_tflite, parsed
 from flatbuffers.number_types import Uint8Flags, UOffsetTFlags
 from flatbuffers.table import Table
-from tiny_extractor import BYTE_PAIRS, tiny_pieces
 
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.metadata import BUFFER_NAME, with_metadata
 from bert_span.tflite.options import ModelInfo
+from tests.support.models import (
+  BYTE_PAIRS,
+  exported_tflite,
+  parsed,
+  tiny_pieces,
+)
 
 
 class _Reader:

@@ -3,12 +3,16 @@
 import json
 
 import pytest
-from exported_tflite import exported_tflite, opened_tflite
-from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.squad.example import SquadExample
 from bert_span.tflite.port_vectors import write_port_vectors
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  exported_tflite,
+  opened_tflite,
+)
 
 _EXAMPLES = [
   SquadExample("one", QUESTION, CONTEXT),

@@ -2,11 +2,16 @@
 
 import numpy as np
 import pytest
-from exported_tflite import exported_tflite, opened_tflite
 from tensorflow.lite.python.interpreter import Interpreter
-from tiny_extractor import CONTEXT, QUESTION, VOCABULARY
 
 from bert_span.squad.example import SquadExample
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  VOCABULARY,
+  exported_tflite,
+  opened_tflite,
+)
 
 pytestmark = pytest.mark.large
 

@@ -8,13 +8,6 @@ import zipfile
 from concurrent import futures
 
 import pytest
-from exported_tflite import (
-  exported_tflite,
-  opened_tflite,
-  with_files_of,
-  with_wrong_values,
-)
-from tiny_extractor import CONTEXT, QUESTION, VOCABULARY, tiny_extractor
 
 from bert_span.answers.decoding.options import DecoderOptions
 from bert_span.extractors.bio_extractor import BioExtractor
@@ -27,6 +20,16 @@ from bert_span.tflite.file import (
 )
 from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  VOCABULARY,
+  exported_tflite,
+  opened_tflite,
+  tiny_extractor,
+  with_files_of,
+  with_wrong_values,
+)
 
 pytestmark = pytest.mark.large
 

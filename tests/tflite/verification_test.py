@@ -2,8 +2,6 @@
 
 import pytest
 import tensorflow as tf
-from exported_tflite import exported_tflite, with_nan_weights
-from tiny_extractor import CONTEXT, QUESTION
 
 from bert_span.answers.answer import Answer, Prediction
 from bert_span.squad.example import SquadExample
@@ -12,6 +10,12 @@ from bert_span.tflite.verification import (
   _compare,
   peak_arena_bytes,
   verify_file,
+)
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  exported_tflite,
+  with_nan_weights,
 )
 
 pytestmark = pytest.mark.large

@@ -6,15 +6,15 @@ import shutil
 
 import pytest
 import tensorflow as tf
-from toy_trainer import (
+
+from bert_span.training.checkpoints import steps_made
+from tests.support.training import (
   NUM_STEPS,
   all_values,
   assert_same,
   dataset_fn,
   make_trainer,
 )
-
-from bert_span.training.checkpoints import steps_made
 
 
 @pytest.fixture(scope="module")

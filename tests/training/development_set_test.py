@@ -1,13 +1,6 @@
 """Scores of a development set during training, against the official ones."""
 
 import pytest
-from tiny_extractor import (
-  CONTEXT,
-  QUESTION,
-  eagerly,
-  shared_extractor,
-  tiny_extractor,
-)
 
 from bert_span import DecoderOptions, FineTuningOptions, SquadExample
 from bert_span.extractors.bio_extractor import BioExtractor
@@ -23,6 +16,13 @@ from bert_span.training.callbacks import Callback
 from bert_span.training.development_set import DevelopmentSet
 from bert_span.training.fine_tuner import label_training_windows, train_on
 from bert_span.training.options import ExecutionOptions, SelectionOptions
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  eagerly,
+  shared_extractor,
+  tiny_extractor,
+)
 
 
 def _squad_file(impossible=0):

@@ -6,8 +6,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tiny_extractor import CONTEXT, eagerly, shared_extractor, tiny_extractor
-from toy_trainer import assert_same, copy_stopped
 
 from bert_span import BioLoss, FineTuningOptions, SpanLoss
 from bert_span.extractors.bio_extractor import BioExtractor
@@ -21,6 +19,13 @@ from bert_span.training.fine_tuner import (
   label_training_windows,
   window_loss_fn,
 )
+from tests.support.models import (
+  CONTEXT,
+  eagerly,
+  shared_extractor,
+  tiny_extractor,
+)
+from tests.support.training import assert_same, copy_stopped
 
 _OPTIONS = FineTuningOptions(
   train_batch_size=2, length_bucket=8, learning_rate=1e-2, num_train_epochs=30

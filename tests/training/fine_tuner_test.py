@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import AnswerSpan, FineTuningOptions, SquadExample, fine_tune
 from bert_span.squad.reader import make_squad_file
 from bert_span.squad.rules import training_examples
 from bert_span.training.fine_tuner import training_batches
+from tests.support.models import CONTEXT, QUESTION, tiny_extractor
 
 _OPTIONS = FineTuningOptions(train_batch_size=2, num_train_epochs=2)
 _LOST, _YEAR = AnswerSpan("Berta", 3), AnswerSpan("1895", 30)

@@ -5,8 +5,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from span_runs import read_events
-from toy_trainer import (
+
+from bert_span.training.checkpoints import random_states, steps_made
+from bert_span.training.learning_rate import WarmupLinearDecay
+from bert_span.training.loop import Trainer
+from bert_span.training.options import TrainOptions
+from bert_span.training.run_folder import RunFlags
+from tests.support.training import (
   BATCH,
   NUM_STEPS,
   all_values,
@@ -16,13 +21,8 @@ from toy_trainer import (
   make_batch,
   make_model,
   make_trainer,
+  read_events,
 )
-
-from bert_span.training.checkpoints import random_states, steps_made
-from bert_span.training.learning_rate import WarmupLinearDecay
-from bert_span.training.loop import Trainer
-from bert_span.training.options import TrainOptions
-from bert_span.training.run_folder import RunFlags
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,19 @@ import sys
 
 import pytest
 import tensorflow as tf
-from programs import start_program
-from span_runs import Run, compared_weights, make_model, max_difference
-from squad_runs import read, squad_flags
-from toy_trainer import assert_same_checkpoint
 
 from bert_span.training.callbacks import EXIT_CODE
 from bert_span.training.options import ExecutionOptions, StrategyOptions
 from bert_span.training.strategy import make_strategy
+from tests.support.programs import start_program
+from tests.support.squad import read, squad_flags
+from tests.support.training import (
+  Run,
+  assert_same_checkpoint,
+  compared_weights,
+  make_span_model,
+  max_difference,
+)
 
 
 def start_workers(name, *arguments):
@@ -62,7 +67,7 @@ def test_two_workers_make_the_updates_of_one_device(tmp_path):
   one = tf.distribute.get_strategy()
   expected = Run(tmp_path, one, batch_size=5, layer_decay=0.9).weights
   # What was saved can be read by a model without a strategy.
-  fresh = make_model(num_layers=1)
+  fresh = make_span_model(num_layers=1)
   fresh.load_weights(tmp_path / "run" / "whole.weights.h5")
   assert max_difference(expected, compared_weights(fresh)) < 1e-5
 

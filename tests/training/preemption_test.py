@@ -9,18 +9,7 @@ import time
 
 import pytest
 import tensorflow as tf
-from programs import refusal, run_program, start_program
-from squad_runs import read, run_squad, squad_flags
 from tensorflow.python.ops import gen_io_ops
-from toy_trainer import (
-  NUM_STEPS,
-  all_values,
-  assert_same,
-  assert_same_checkpoint,
-  dataset_fn,
-  make_batch,
-  make_trainer,
-)
 
 from bert_span.training import checkpoints
 from bert_span.training.callbacks import (
@@ -28,6 +17,17 @@ from bert_span.training.callbacks import (
   EvaluationInterrupted,
   Preempted,
   TerminationRequest,
+)
+from tests.support.programs import refusal, run_program, start_program
+from tests.support.squad import read, run_squad, squad_flags
+from tests.support.training import (
+  NUM_STEPS,
+  all_values,
+  assert_same,
+  assert_same_checkpoint,
+  dataset_fn,
+  make_batch,
+  make_trainer,
 )
 
 

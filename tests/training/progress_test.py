@@ -3,9 +3,9 @@ import sys
 import types
 
 import pytest
-from span_runs import read_events
 
 from bert_span.training.progress import TrainingProgress
+from tests.support.training import read_events
 
 
 @pytest.fixture

@@ -5,13 +5,18 @@ import os
 import shutil
 
 import pytest
-from span_runs import read_events
-from toy_trainer import NUM_STEPS, assert_same, dataset_fn, make_trainer
 
 from bert_span.presets.selection import read_selection, write_selection
 from bert_span.training.callbacks import EvaluationInterrupted
 from bert_span.training.options import SelectionOptions
 from bert_span.training.selection import ModelSelection
+from tests.support.training import (
+  NUM_STEPS,
+  assert_same,
+  dataset_fn,
+  make_trainer,
+  read_events,
+)
 
 
 def _selecting_trainer(output_dir, f1_of_step, patience=None):

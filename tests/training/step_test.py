@@ -3,7 +3,6 @@
 import keras
 import numpy as np
 import pytest
-import span_runs
 import tensorflow as tf
 
 from bert_span import BertAdamW
@@ -11,17 +10,24 @@ from bert_span.training.options import ExecutionOptions, TrainOptions
 from bert_span.training.step import LossScale, TrainStep
 from bert_span.training.step_runner import compiles_steps, split_batch
 from bert_span.training.strategy import device_kind
+from tests.support.training import (
+  LOSS_FN,
+  batches,
+  compared_weights,
+  make_span_model,
+  max_difference,
+)
 
 
 def train(jit_compile, dropout=0.0):
   """Makes three updates of two micro-batches each."""
-  model = span_runs.make_model(dropout)
+  model = make_span_model(dropout)
   optimizer = BertAdamW(1e-2)
   variables = model.trainable_variables
   optimizer.build(variables)
   options = TrainOptions(train_batch_size=4, clip_norm=0.5)
-  step = TrainStep(model, variables, span_runs.LOSS_FN, optimizer, options)
-  batch = next(iter(span_runs.batches(4, 0)))
+  step = TrainStep(model, variables, LOSS_FN, optimizer, options)
+  batch = next(iter(batches(4, 0)))
   parts = {n: tf.reshape(x, [2, 2, *x.shape[1:]]) for n, x in batch.items()}
   update = tf.function(step.update_from, jit_compile=jit_compile)
   metrics = [update(parts, tf.ones([2, 2])) for _ in range(3)]
@@ -34,8 +40,8 @@ def test_the_whole_step_compiles_at_a_static_shape():
   (expected, plain), (metrics, whole) = map(train, (None, True))
   for name, value in expected.items():
     np.testing.assert_allclose(metrics[name], value, rtol=1e-5)
-  weights = map(span_runs.compared_weights, (plain, whole))
-  assert span_runs.max_difference(*weights) < 1e-5
+  weights = map(compared_weights, (plain, whole))
+  assert max_difference(*weights) < 1e-5
   metrics, model = train(jit_compile=True, dropout=0.3)
   assert np.isfinite(metrics["global_norm"])
   states = [v for v in model.variables if v.name == "seed_generator_state"]

@@ -7,16 +7,6 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
-from programs import succeeds
-from span_runs import (
-  LENGTH,
-  LOSS_FN,
-  STEPS,
-  Run,
-  compared_weights,
-  max_difference,
-)
-from tiny_extractor import CONTEXT, QUESTION, tiny_extractor
 
 from bert_span import BertAdamW
 from bert_span.modeling.keras_internals import sublayers
@@ -31,6 +21,16 @@ from bert_span.training.options import (
   check_strategy,
 )
 from bert_span.training.strategy import choose_strategy, make_strategy
+from tests.support.models import CONTEXT, QUESTION, tiny_extractor
+from tests.support.programs import succeeds
+from tests.support.training import (
+  LENGTH,
+  LOSS_FN,
+  STEPS,
+  Run,
+  compared_weights,
+  max_difference,
+)
 
 
 def even(folder, one, two):

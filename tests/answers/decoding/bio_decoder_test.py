@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 import tensorflow as tf
-from hand_windows import OUTSIDE, hand_windows
 
 from bert_span import BioDecoder, BioDecoderOptions
 from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.bio_decoder import PassageTokens, best_span_path
 from bert_span.modeling.tags import B, I, O
+from tests.support.squad import OUTSIDE, hand_windows
 
 _PREFIX = 2  # positions before the passage: [CLS] [SEP]
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 import tensorflow as tf
-from hand_windows import hand_windows
 
 from bert_span import DecoderOptions, SpanDecoder
 from bert_span.answers.decoding import joint_probability
+from tests.support.squad import hand_windows
 
 
 def _windows(example_index, may_start, may_end):

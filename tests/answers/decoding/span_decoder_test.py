@@ -7,14 +7,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hand_windows import OUTSIDE, hand_windows
-from looped_decoder import decode_by_loops
 
 from bert_span import DecoderOptions, SpanDecoder
 from bert_span.answers.decoding.answer_decoder import (
   NO_SPAN_NULL_ODDS,
   span_texts,
 )
+from tests.support.squad import OUTSIDE, decode_by_loops, hand_windows
 
 _windows = functools.partial(hand_windows, pads=1)
 

@@ -3,13 +3,13 @@
 import dataclasses
 
 import pytest
-from tiny_encoder import ALBERT, MOBILEBERT, tiny_config, tiny_encoder
 
 from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.presets.architectures.architecture_files import (
   all_files,
   files_of,
 )
+from tests.support.models import ALBERT, MOBILEBERT, tiny_config, tiny_encoder
 
 _MOBILEBERT = {"architecture": "mobilebert", **MOBILEBERT}
 _CASES = [

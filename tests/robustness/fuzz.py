@@ -1,16 +1,17 @@
 """Damages every kind of input at random, and gives it to the programs.
 
-  PYTHONPATH=.:tests/support python tests/support/fuzz.py --seconds=600
+  python -m tests.robustness.fuzz --seconds=600
 
 Every outcome must be an answer and status 0, or a few lines without a traceback
 and another status, within two minutes and a gigabyte. The programs run in this
 process. A failure prints the command that repeats it:
 
-  ... fuzz.py --target=squad --seed=17 --first=1234 --seconds=1
+  ... fuzz --target=squad --seed=17 --first=1234 --seconds=1
 """
 
 import argparse
 import contextlib
+import copy
 import functools
 import io
 import itertools
@@ -30,17 +31,9 @@ import traceback
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
-import model_server
-import mutations
 import numpy as np
-import programs
 import pyarrow
-from exported_tflite import exported_tflite
 from pyarrow import parquet
-from squad_content import spans, squad_content
-from squad_runs import write_squad_files
-from tiny_extractor import CONTEXT, QUESTION, shared_model
-from torch_files import Call, Name, View, write_torch_file
 
 from bert_span.answers.prediction_files import read_na_probs, read_predictions
 from bert_span.beam import question_files
@@ -50,7 +43,30 @@ from bert_span.evaluate import EvaluateOptions
 from bert_span.jobs.evaluate import evaluate
 from bert_span.squad.reader import read_squad
 from bert_span.storage.tensor_files import read_tensors
+from tests.support import programs, servers
+from tests.support.hub import Call, Name, View, write_torch_file
+from tests.support.models import (
+  CONTEXT,
+  QUESTION,
+  exported_tflite,
+  shared_model,
+)
+from tests.support.squad import spans, squad_content, write_squad_files
 
+# Values in the place of another type. Lone surrogates and control characters
+# come from JSON escapes.
+_VALUES = (
+  *(None, True, False, 0, -1, 7, 2**31, 10**30, -(2**63), 1.5, 1e308),
+  *(float("nan"), float("inf"), -float("inf")),
+  *("", "x", "0", "no", "a\nb", "\x00", "\ud83d", "é" * 300, "../../x", "/dev"),
+  *("\x1b[2J", "9" * 400),
+  *([], [[]], [None], ["x"], [7], {}, {"text": "x"}, {"\ud83d\n": [1, {}]}),
+)
+_LITERALS = (
+  *("NaN", "-Infinity", "1e999", "9" * 5000, "-0", "01", "'x'", "1.0", "null"),
+  *("[" * 100_000, "[" * 900 + "]" * 900, '{"a":' * 990 + "1" + "}" * 990),
+)
+_ENCODINGS = ("utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "utf-8-sig")
 _MAX_SECONDS = 120
 _MAX_KILOBYTES = 1 << 20
 _MAX_MESSAGE = 6000  # characters: ten errors, and no file's content
@@ -220,7 +236,7 @@ class Fuzz:
   def tflite(self, rng):
     content = pathlib.Path(exported_tflite()[0]).read_bytes()
     begin = content.index(b"PK\x03\x04") if rng.random() < 0.9 else 0
-    content = content[:begin] + mutations.damaged_bytes(rng, content[begin:])
+    content = content[:begin] + damaged_bytes(rng, content[begin:])
     return run("ask", model=self._made("damaged.tflite", content), **_ASKED)
 
   def encoder(self, rng):
@@ -311,18 +327,18 @@ class Fuzz:
       if flag not in ("output_dir", "output_file", "flagfile", "undefok"):
         flags.append(f"--{flag}={value}")
     if rng.random() < 0.1:
-      content = mutations.damaged_bytes(rng, b"--seed=1\n" * 9)
+      content = damaged_bytes(rng, b"--seed=1\n" * 9)
       flags.append(f"--flagfile={self._made('flags', content)}")
     return run(name, *flags)
 
   def replies(self, rng):
     """Replies of a server that is another, damaged or hostile."""
     rows = (
-      model_server.output_row(CONTEXT, [("Anna", 0.5), ("", 0.25)]),
-      model_server.span_row(CONTEXT, [("mill", 0.5), ("Anna", 0.25)]),
+      servers.output_row(CONTEXT, [("Anna", 0.5), ("", 0.25)]),
+      servers.span_row(CONTEXT, [("mill", 0.5), ("Anna", 0.25)]),
     )
     content = json.dumps({"predictions": [rng.choice(rows)]}).encode()
-    content = mutations.damaged_json(rng, content)
+    content = damaged_json(rng, content)
     status = rng.choice((200, 200, 200, 200, 400, 503, 302, 999))
     headers = {"Retry-After": "0"}
     if rng.random() < 0.1:
@@ -381,7 +397,7 @@ class Fuzz:
 def _damage(rng, path):
   """The damaged content of a file."""
   is_json = path.suffix == ".json"
-  damage = mutations.damaged_json if is_json else mutations.damaged_bytes
+  damage = damaged_json if is_json else damaged_bytes
   return damage(rng, path.read_bytes())
 
 
@@ -418,7 +434,7 @@ def fuzz(targets, seconds, seed, first=0, report=print):
   signal.signal(signal.SIGALRM, _raise_late)
   with (
     tempfile.TemporaryDirectory() as folder,
-    model_server.running(model_server.ModelServer()) as server,
+    servers.running(servers.ModelServer()) as server,
   ):
     fuzzed = Fuzz(pathlib.Path(folder), server)
     for number in itertools.count(first):
@@ -461,6 +477,77 @@ def main():
   given = parser.parse_args()
   targets = given.target or TARGETS
   return bool(fuzz(targets, given.seconds, given.seed, given.first))
+
+
+def damaged_bytes(rng, content):
+  """Flips bits, cuts, repeats, swaps or inserts parts of some bytes."""
+  content = bytearray(content)
+  for _ in range(rng.choice((1, 1, 1, 2, 8))):
+    if not content:
+      break
+    begin = rng.randrange(len(content))
+    end = min(len(content), begin + rng.choice((1, 2, 4, 16, 256)))
+    kind = rng.choice(("flip", "flip", "flip", "cut", "end", "repeat", "fill"))
+    if kind == "flip":
+      content[begin] ^= 1 << rng.randrange(8)
+    elif kind == "cut":
+      del content[begin:end]
+    elif kind == "end":
+      del content[begin:]
+    elif kind == "repeat":
+      content[begin:begin] = content[begin:end]
+    else:
+      content[begin:end] = bytes([rng.choice((0, 0x7F, 0xFF))]) * (end - begin)
+  return bytes(content)
+
+
+def damaged_json(rng, content):
+  """Changes values, keys, literals or the encoding of a JSON text, or bytes."""
+  kind = rng.choice(("tree", "tree", "tree", "literal", "encoding", "bytes"))
+  if kind == "bytes":
+    return damaged_bytes(rng, content)
+  text = content.decode("utf-8")
+  if kind == "encoding":
+    return text.encode(rng.choice(_ENCODINGS), "replace")
+  if kind == "literal":
+    word = rng.choice([word for word in text.split('"')[1::2] if word])
+    return text.replace(f'"{word}"', rng.choice(_LITERALS), 1).encode()
+  tree = json.loads(text)
+  for _ in range(rng.randint(1, 3)):
+    tree = _changed(rng, tree)
+  text = json.dumps(tree, ensure_ascii=rng.random() < 0.5)
+  return text.encode("utf-8", "surrogatepass")
+
+
+def _changed(rng, tree):
+  """A JSON value with one part replaced, removed, added or repeated."""
+  value = copy.deepcopy(rng.choice(_VALUES))
+  place = rng.choice(list(_places(tree)))
+  if not place:
+    return value if rng.random() < 0.2 else tree
+  parent = tree
+  for key in place[:-1]:
+    parent = parent[key]
+  change = rng.choice(("replace", "replace", "remove", "add"))
+  if change == "replace":
+    parent[place[-1]] = value
+  elif change == "remove":
+    del parent[place[-1]]
+  elif isinstance(parent, dict):
+    parent[rng.choice((*parent, "id", "zz", "a\nb", ""))] = value
+  else:
+    parent.append(copy.deepcopy(parent[place[-1]]))
+  return tree
+
+
+def _places(value, place=()):
+  """Every place in a tree of lists and dicts, as a tuple of keys."""
+  yield place
+  children = value.items() if isinstance(value, dict) else ()
+  if isinstance(value, list):
+    children = enumerate(value)
+  for key, child in children:
+    yield from _places(child, (*place, key))
 
 
 if __name__ == "__main__":

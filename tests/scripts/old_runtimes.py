@@ -1,6 +1,6 @@
 """Asks an exported model in older TensorFlows; `make test-old-runtimes`.
 
-  python tests/support/old_runtimes.py --environments=FOLDER
+  python tests/scripts/old_runtimes.py --environments=FOLDER
 
 Exports minilm_squad, and verifies it as an export does, but in an environment
 for each version. Status 1 if an answer differs from this version's.

@@ -1,6 +1,6 @@
 """Writes tiny BERTs with TensorFlow Model Garden's own code.
 
-  python tests/support/model_garden_files.py FOLDER
+  python tests/scripts/model_garden_files.py FOLDER
 
 Runs in an environment with tf-models-official and without bert_span. Each kind
 of file gets a folder of its own. expected.npz has the inputs, and for each

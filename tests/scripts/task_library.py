@@ -1,6 +1,6 @@
 r"""Compares the Task Library's answers with ours; `make test-task-library`.
 
-  python tests/support/task_library.py --model=DIR --environment=FOLDER
+  python tests/scripts/task_library.py --model=DIR --environment=FOLDER
 
 Exports the model as none and dynamic, asks the Task Library's
 BertQuestionAnswerer, in an environment of its own, and `TFLiteSpanExtractor`
