@@ -183,7 +183,8 @@ class HuggingFaceAnswerer:
   def answer(self, questions, contexts):
     """Returns a list of answers to the questions."""
     windows = self._windows_of(questions, contexts, padding=True)
-    names = _NAMES.values()
+    # RoBERTa has no segments.
+    names = [name for name in _NAMES.values() if name in windows]
     parts = [
       self._logits({n: windows[n][i : i + _WINDOWS_PER_STEP] for n in names})
       for i in range(0, len(windows["input_ids"]), _WINDOWS_PER_STEP)

@@ -6,9 +6,10 @@ Smallest setting:
   python -m benchmarks.real_sizes --models=tiny_modernbert \
     --parts=answer,tflite,training,long_2048
 
-Each model has random weights and a made-up vocabulary of the published size. It
-is written once, in transformers' format, and each part reads it in a process of
-its own:
+Each model has random weights and a made-up vocabulary of the published size, in
+which each word of the questions is one token (published ones have some 1.2
+tokens a word). It is written once, in transformers' format, and each part reads
+it in a process of its own:
 
 answer          loading; the first answer; one question and sixteen, each with
                 one window of about 160 WordPieces, the median of five
@@ -32,6 +33,8 @@ import importlib.util
 import itertools
 import json
 import os
+import re
+import signal
 import statistics
 import tempfile
 import time
@@ -58,12 +61,12 @@ _MODELS = {
   "roberta_large": ("roberta", _LARGE, 50265),
   "xlm_roberta_large": ("xlm-roberta", _LARGE, 250002),
   "deberta_v3_large": ("deberta-v2", _LARGE, 128100),
-  "tiny_modernbert": ("modernbert", Shape(2, 1, 16), 300),
+  "tiny_modernbert": ("modernbert", Shape(2, 1, 16), 20000),
   "modernbert_base": ("modernbert", Shape(22, 12, 768), 50368),
 }
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _QUESTION, _PASSAGE = "who came", "a b c d e f g h " * 18
-_WORD = " abcd"  # a token of the vocabulary of a ModernBERT
+_WORD = " abcd"
 _LONG_PASSAGE = _WORD * 4000
 _STEPS = 4
 
@@ -109,9 +112,18 @@ def main(argv):
         _write(model, path)
       size = os.path.getsize(os.path.join(path, "model.safetensors"))
       for part in parts:
-        result = measured_apart("benchmarks.real_sizes", f"{path},{part}")
-        row = f"{size / 1e9:.2f}", result["time"], f"{result['peak_gb']:.2f}"
-        print_row(model, part, *row)
+        print_row(model, part, f"{size / 1e9:.2f}", *_measured(path, part))
+
+
+def _measured(path, part):
+  """Returns the cells of time and peak."""
+  try:
+    result = measured_apart("benchmarks.real_sizes", f"{path},{part}")
+  except SystemExit as error:
+    if error.code != -signal.SIGKILL:
+      raise
+    return "killed: more memory than the machine has", ""
+  return result["time"], f"{result['peak_gb']:.2f}"
 
 
 def _write(name, path):
@@ -134,7 +146,7 @@ def _write(name, path):
 
 
 def _vocabulary(architecture, size):
-  """Returns a vocabulary of a size, of letters, blanks and made-up tokens."""
+  """Returns a vocabulary of a size, of words, letters and made-up tokens."""
   from bert_span.text.byte_pair_tokenizer import BYTES
   from bert_span.text.sentencepiece_model import (
     CONTROL,
@@ -145,23 +157,28 @@ def _vocabulary(architecture, size):
   )
   from bert_span.text.vocabulary import BytePairs, ModernBertPairs
 
+  words = _words()
   if architecture == "bert":
-    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_LETTERS]
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
     return tokens + [f"[unused{i}]" for i in range(size - len(tokens))]
-  if architecture == "modernbert":
-    special = ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"]
-    letters = _WORD.replace(" ", "Ġ")  # as byte pairs have a blank
-    starts = list(itertools.accumulate(letters))
-    merges = [" ".join(x) for x in zip(starts, letters[1:], strict=False)]
-    tokens = [*special, *BYTES, *starts[1:]]
+  if architecture in ("modernbert", "roberta"):
+    kind, special = (
+      ModernBertPairs,
+      ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"],
+    )
+    if architecture == "roberta":
+      kind, special = BytePairs, ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    merges, starts = {}, {}
+    for word in words:
+      letters = f"Ġ{word}"  # as byte pairs have a blank
+      *before, _ = parts = list(itertools.accumulate(letters))
+      starts |= dict.fromkeys(parts[1:])
+      merges |= dict.fromkeys(
+        map(" ".join, zip(before, letters[1:], strict=True))
+      )
+    tokens = [*special, *BYTES, *starts]
     tokens += [f"[unused{i}]" for i in range(size - len(tokens))]
-    return ModernBertPairs(tokens, merges)
-  if architecture == "roberta":
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    pairs = list(itertools.product(BYTES, BYTES))
-    pairs = pairs[: size - len(special) - len(BYTES)]
-    merges = [" ".join(pair) for pair in pairs]
-    return BytePairs([*special, *BYTES, *map("".join, pairs)], merges)
+    return kind(tokens, list(merges))
   model, family = ModelProto(), PIECE_FAMILIES[architecture]
   names = family.replaced or ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
   for name in names:
@@ -169,13 +186,26 @@ def _vocabulary(architecture, size):
   unknown = names.index(family.unknown)
   model.pieces[unknown].type = UNKNOWN
   model.trainer_spec.unk_id = unknown
+  for word in words:
+    model.pieces.add(piece=f"\u2581{word}", score=-5.0)
   for letter in _LETTERS:
-    model.pieces.add(piece=f"\u2581{letter}", score=-5.0)
     model.pieces.add(piece=letter, score=-6.0)
   added = size - len(family.tokens([piece.piece for piece in model.pieces]))
   for i in range(added):
     model.pieces.add(piece=f"{_LETTERS}{i}", score=-20.0)
   return sentence_pieces(model.SerializeToString(), architecture, "made up")
+
+
+def _words():
+  """Returns the words of the questions that exports are compared on."""
+  from bert_span.squad.sample_examples import sample_examples
+
+  texts = [f"{x.question} {x.context}" for x in sample_examples()]
+  texts += [x.lower() for x in texts]  # for vocabularies without capitals
+  words = {*_LETTERS, _WORD.strip(), *_QUESTION.split()}
+  return sorted(
+    words.union(*(re.findall("[A-Za-z]+|[0-9]+", x) for x in texts))
+  )
 
 
 def _answer(path):
