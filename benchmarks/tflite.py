@@ -12,7 +12,7 @@ installed, it makes files of 8 and 4 bits of the ones without quantization. All
 files and the Keras model answer the same questions, drawn with a fixed seed.
 Then each file is timed with 1 and 2 threads and XNNPACK. Each round runs every
 file once, so that other work on the machine affects all of them. Prints the
-table of docs/tflite.md.
+table of benchmarks/RESULTS.md.
 """
 
 import contextlib

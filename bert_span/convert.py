@@ -3,7 +3,7 @@ r"""Converts a trained model: from Hugging Face, or to it.
   python -m bert_span.convert --model=HF_DIR --output_dir=DIR
   python -m bert_span.convert --model=DIR --output_dir=HF_DIR --to=huggingface
 
-The model has a question-answering head; docs/coming_from_transformers.md lists
+The model has a question-answering head; docs/models.md lists
 the architectures. A model directory of this package saves the flags of windows
 and answers, such as --version_2_with_negative: all programs follow them.
 """

@@ -51,6 +51,11 @@ from bert_span.scoring.calibration import (
   fitted_options,
   score_questions,
 )
+from bert_span.scoring.squad_scores import (
+  evaluate_multi_span,
+  evaluate_squad1,
+  evaluate_squad2,
+)
 from bert_span.storage.log import log_line
 
 
@@ -518,6 +523,41 @@ class Extractor(keras_hub.models.Task):
   def decode(self, window_logits):
     """Returns the list of `Prediction` for one `WindowLogits`."""
     return self._decoder(window_logits)
+
+  def score(self, examples, batch_size=None):
+    """Scores the answers to labelled questions by the official metrics.
+
+    Example:
+
+    ```python
+    extractor.score(read_squad("dev.json").examples)["f1"]
+    ```
+
+    Args:
+      examples: sequence of `SquadExample` with ids of their own.
+      batch_size: see `predictions`.
+
+    Returns:
+      A dict of scores in percent, as run_squad writes them: exact_match and f1
+      of SQuAD 1.1; those of `evaluate_squad2` with version_2_with_negative or
+      if a question has no answer; of a B/I/O head those of
+      `evaluate_multi_span`.
+
+    Raises:
+      ValueError: there are no questions, or a question to a B/I/O head has no
+        annotator.
+    """
+    predictions = list(self.predictions(examples, batch_size))
+    if self.columns.entries == "spans":
+      spans = {p.qas_id: [span.text for span in p.spans] for p in predictions}
+      return evaluate_multi_span(examples, spans)
+    texts = {p.qas_id: p.answer.text for p in predictions}
+    if self.decoder_options.version_2_with_negative:
+      null_odds = {p.qas_id: p.answer.null_odds for p in predictions}
+      return evaluate_squad2(examples, texts, null_odds, math.inf)
+    if all(example.answers for example in examples):
+      return evaluate_squad1(examples, texts)
+    return evaluate_squad2(examples, texts)
 
   def calibrate(
     self,

@@ -112,7 +112,7 @@ JSON_VALUES = {
     "pre_tokenizer.type": ("BertPreTokenizer",),
     "model.unk_token": ("[UNK]",),
     "model.continuing_subword_prefix": ("##",),
-    # Words of 101 to 200 characters: docs/coming_from_transformers.md.
+    # Words of 101 to 200 characters: docs/models.md.
     "model.max_input_chars_per_word": (None, 100, 200),
     "post_processor.pair": (_BERT_PAIR, _PAIR_WITHOUT_SEGMENTS),
   },

@@ -40,7 +40,7 @@ _KERAS_NLP = (
   *("xlm-roberta", "deberta-v2"),
 )
 _AND_LARGE = " (and -large)"
-_PAGE = "docs/coming_from_transformers.md"
+_PAGE = "docs/models.md"
 
 
 @pytest.fixture(scope="module")
