@@ -54,7 +54,7 @@ def _random_case(seed, spread=3.0):
   return windows, start, end, np.array([1.5, 0.0, -2.0])
 
 
-@pytest.mark.parametrize("max_answer_length", [1, 2, 3, 5, 6, 8, 9, 30, 10**9])
+@pytest.mark.parametrize("max_answer_length", [1, 2, 5, 9, 10**9])
 def test_log_partition_is_that_of_all_spans_listed(max_answer_length):
   for temperature in (0.05, 1.0, 1.7, 20.0):
     case = *_random_case(max_answer_length), temperature, max_answer_length
