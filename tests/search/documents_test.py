@@ -19,6 +19,9 @@ def test_a_passage_ends_with_the_paragraph_that_is_long_enough():
     DocumentPassage("a.txt", 2, f"One.\n\n{long}"),
     DocumentPassage("a.txt", text.index("Three"), "Three."),
   ]
+  for length, count in ((999, 1), (1_000, 2)):
+    text = f"{'x' * length}\n\nTwo."
+    assert len(list(cut_passages("a.txt", text))) == count
   for empty in ("", " \n\n "):
     assert list(cut_passages("a.txt", empty)) == []
 

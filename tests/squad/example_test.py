@@ -97,6 +97,7 @@ _PLANS = "the plan and a plan"
     (_PLANS, "plan", 5, 4),  # "lan " touches "plan "
     (_PLANS, "plan", 16, 15),  # "lan" is cut by the end
     (_PLANS, "plan", 0, NOT_LOCATED),  # "the " touches "the ": which plan?
+    ("un-un and un", "un", 1, NOT_LOCATED),  # "n-" touches two of them
     (_PLANS, "plan", -3, NOT_LOCATED),
     (_PLANS, "plot", 4, NOT_LOCATED),
     (_PLANS, " ", 3, NOT_LOCATED),

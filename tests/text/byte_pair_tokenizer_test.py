@@ -12,7 +12,7 @@ from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
 
 # Every byte, then the results of these merges, then tokens of no merge.
 _BYTES = tokenizers.pre_tokenizers.ByteLevel.alphabet()
-_MERGES = ["i d", "id e", "Ġ t", "Ġt ide", "l o", "lo w", "Ġ low", "â Ĥ"]
+_MERGES = ["i d", "id e", "Ġ t", "Ġt ide", "l o", "lo w", "Ġ low", "â Ĥ", "Ċ Ġ"]
 _VOCABULARY = [
   "<s>",
   *sorted(_BYTES),
@@ -47,6 +47,8 @@ def _tokens(tokenizer, text):
     (b"a\xff", [("a", 0, 1), *((byte, 1, 2) for byte in "ï¿½")]),
     # White space before a word is apart but for one space.
     ("o  low\n", [("o", 0, 1), ("Ġ", 2, 2), ("Ġlow", 3, 6), ("Ċ", 6, 7)]),
+    # Spaces at the end of a token belong to none.
+    ("o\n \n", [("o", 0, 1), ("ĊĠ", 1, 2), ("Ċ", 3, 4)]),
   ],
 )
 def test_tokens_and_their_offsets(tokenizer, text, tokens):

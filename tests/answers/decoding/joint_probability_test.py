@@ -107,6 +107,14 @@ def test_decoded_probabilities_are_among_all_spans(version_2, span_score):
   np.testing.assert_allclose(q / (1 - q), p / (1 - p) * np.exp(-2))
 
 
+def test_a_shift_multiplies_the_odds():
+  # Odds of 1, 1 to 3 and certain, times 3.
+  found = joint_probability.shift_log_odds(
+    np.array([0.5, 0.25, 1]), math.log(3)
+  )
+  np.testing.assert_allclose(found, [0.75, 0.5, 1])
+
+
 @pytest.mark.parametrize("version_2", [False, True])
 def test_the_entries_beside_a_shifted_answer_share_what_it_leaves(version_2):
   inside = np.array([[False, *[True] * 4, False]])
