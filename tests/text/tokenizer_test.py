@@ -209,3 +209,10 @@ def test_a_word_of_201_characters_without_accents_is_unknown(lower):
   pieces = _pieces(lower, "a\u0301" * 200)
   assert [piece[0] for piece in pieces] == ["a"] + 199 * ["##a"]
   assert pieces[-1] == ("##a", 398, 400)
+
+
+@pytest.mark.parametrize("more", [[], ["a\0b"]])
+def test_special_tokens_alone_or_u_0000_are_no_vocabulary(more):
+  tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *more]
+  with pytest.raises(ValueError, match=rf" {len(tokens)} tokens.*vocab\.txt"):
+    WordPieceTokenizer(tokens)
