@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bert_span.search.passage_index import PassageIndex, words
-from tests.support.models import QUESTION, shared_extractor
+from tests.support.models import QUESTION
 
 _TEXTS = [
   "A bridge fell into the river.",
@@ -120,22 +120,3 @@ def test_a_list_of_files_that_is_no_object_is_refused(tmp_path, files):
   (tmp_path / "texts.json").write_text(json.dumps(stored))
   with pytest.raises(ValueError, match=r"texts\.json, files"):
     PassageIndex(_TEXTS, tmp_path)
-
-
-def test_answers_are_ordered_by_their_margin_over_no_answer():
-  extractor = shared_extractor()
-  found = extractor.answer_over(QUESTION, _TEXTS)
-  assert sorted(item.passage for item in found) == [0, 1, 2]
-  for item in found:
-    text = _TEXTS[item.passage]
-    assert item.answer == extractor.answer(QUESTION, text)
-  margins = [item.margin for item in found]
-  assert margins == sorted(margins, reverse=True)
-  (first,) = extractor.answer_over(QUESTION, _TEXTS, top_k=1)
-  assert first == next(item for item in found if item.passage == 1)
-  assert extractor.answer_over(QUESTION, _TEXTS[1]) == [
-    first._replace(passage=0)
-  ]
-  for wrong in (None, b"text", iter(_TEXTS)):
-    with pytest.raises(ValueError, match=r"contexts .*" + type(wrong).__name__):
-      extractor.answer_over(QUESTION, wrong)

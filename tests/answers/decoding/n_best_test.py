@@ -94,11 +94,13 @@ def test_equal_texts_do_not_keep_later_texts_out_of_the_list():
 
 
 def test_a_list_may_be_short_and_equal_scores_keep_their_order():
-  rows = [(0, 2, 3, 5), (0, 0, 1, 5), *[(0, 4, 5, 1 + 1e-9)] * 2]
-  entries = _entries(_candidates(*rows), "a b c", n_best_size=5)
-  assert entries.count.numpy().tolist() == [3]
-  assert entries.char_start.numpy()[0].tolist() == [2, 0, 4, 0, 0]
-  assert entries.is_entry.numpy()[0].tolist() == [True] * 3 + [False] * 2
+  # As float32, 1 and 1 + 1e-9 would be equal.
+  rows = [(0, 2, 3, 5), (0, 0, 1, 5), (0, 6, 7, 1), (0, 4, 5, 1 + 1e-9)]
+  rows += [(0, 4, 5, 0.5)]
+  entries = _entries(_candidates(*rows), "a b c d", n_best_size=6)
+  assert entries.count.numpy().tolist() == [4]
+  assert entries.char_start.numpy()[0].tolist() == [2, 0, 4, 6, 0, 0]
+  assert entries.is_entry.numpy()[0].tolist() == [True] * 4 + [False] * 2
 
 
 def _null(start, end):

@@ -73,14 +73,6 @@ def test_best_span_and_order_of_the_n_best():
   assert outputs["probability"][0] == outputs["n_best_probability"][0][0]
 
 
-def test_the_order_of_scores_is_decided_in_float64():
-  start = [-99, -99, -99, 1.0, 1.0, 0.0, -99, -99, -99]
-  end = [-99, -99, -99, -99, 1e-9, 2e-9, 1.0 + 2e-7, -99, -99]
-  outputs = _decode_one(start, end, n_best_size=9, max_answer_length=2)
-  # 1 + 2e-9 beats 1 + 1e-9, which are the same float32.
-  assert _texts(outputs)[:3] == ["c d", "b c", "a b"]
-
-
 def _decode_null(logits, **options):
   return _decode_one(logits, logits, version_2_with_negative=True, **options)
 
