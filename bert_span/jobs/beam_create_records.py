@@ -26,7 +26,8 @@ def beam_create_records(options: "BeamCreateRecordsOptions"):
   output_dir, num_shards = options.output_dir, options.num_shards
   dupe_factor = options.dupe_factor
   pretraining_input, sources = open_text(options)
-  sources_of_worker(sources, num_shards, 0)  # Refuses too few files.
+  # Refuses too few files.
+  sources_of_worker(sources, num_shards, 0, option="num_shards")
   saved = {
     "count": num_shards,
     "sources": list(map(dataclasses.asdict, sources)),

@@ -158,12 +158,16 @@ def split_sentences(document):
   return [sentence for sentence in sentences if sentence]
 
 
-def sources_of_worker(sources, num_workers, worker):
-  """Returns the sources of one worker: each num_workers-th."""
+def sources_of_worker(sources, num_workers, worker, option="num_workers"):
+  """Returns the sources of one worker: each num_workers-th.
+
+  Errors name the option that has the number of workers.
+  """
   if len(sources) < num_workers:
     raise ValueError(
-      f"{num_workers} workers cannot share {len(sources)} files, because each "
-      "worker reads whole files. Split the text into more files."
+      f"{option}={num_workers}: {num_workers} workers cannot share "
+      f"{len(sources)} files, because each worker reads whole files. Lower it, "
+      "or split the text into more files."
     )
   return sources[worker::num_workers]
 

@@ -1,7 +1,6 @@
-"""Decoded answers as rows and as files, of both heads, and their readers."""
+"""Decoded answers as files, of both heads, and their readers."""
 
 import contextlib
-import dataclasses
 import json
 import os
 
@@ -11,10 +10,10 @@ import tensorflow as tf
 
 from bert_span import DecoderOptions, SpanDecoder, SquadExample
 from bert_span.answers import prediction_files as files_lib
-from bert_span.answers import predictions as predictions_lib
 from bert_span.answers.answer import Answer, Prediction
 from bert_span.answers.columns import BIO_COLUMNS, SPAN_COLUMNS
 from bert_span.answers.prediction_files import write_predictions
+from bert_span.answers.predictions import predictions_of
 from tests.support.squad import OUTSIDE, hand_windows
 
 _OPTIONS = DecoderOptions(n_best_size=2, version_2_with_negative=True)
@@ -36,7 +35,7 @@ def predictions():
   contexts = tf.constant(["Al \ufffdb saw.", ""])
   outputs = SpanDecoder(_OPTIONS)(contexts, windows, start, end)
   outputs["question_truncated"] = tf.constant([False, False])
-  return predictions_lib.predictions_of(SPAN_COLUMNS, _EXAMPLES, outputs)
+  return predictions_of(SPAN_COLUMNS, _EXAMPLES, outputs)
 
 
 def _read(folder):
@@ -112,7 +111,9 @@ def test_files_of_an_earlier_run_do_not_stay(tmp_path, predictions, capsys):
   names = ["nbest_predictions.json", "notes.json", "predictions.json"]
   assert sorted(_read(tmp_path)) == names
   assert str(tmp_path / "null_odds.json") in capsys.readouterr().err
-  # Those of a B/I/O head hold the best span, and all spans.
+
+
+def test_files_of_a_bio_head_have_the_best_span_and_all_spans(tmp_path):
   al, best = (
     Answer("Al", 0, 2, 0.5, 0.25, -1.5),
     Answer("\ud800b", 3, 5, 0.75, 0.5, -1.5),
@@ -123,26 +124,10 @@ def test_files_of_an_earlier_run_do_not_stay(tmp_path, predictions, capsys):
   names = ("text", "char_start", "char_end", "score", "probability")
   spans = [{name: getattr(span, name) for name in names} for span in (al, best)]
   assert _read(tmp_path) == {
-    "notes.json": {},
     "predictions.json": {"z": "\ud800b", "a": ""},
     "span_predictions.json": {"z": spans, "a": []},
     "null_odds.json": {"z": -1.5, "a": 1e6},
   }
-
-
-def test_run_squad_s_answer_to_a_question_without_a_span():
-  span = Answer("mill", 4, 8, 3.0, 0.9, -1.0)
-  null = Answer("", 0, 0, 0.0, 0.1, -1.0)
-  found = Prediction("a", span, (span, null), (span,))
-  none = Prediction("b", null, (null,), ())
-  empty = dataclasses.replace(null, text="empty")
-  empty = Prediction("b", empty, (empty,), ())
-  convert = predictions_lib.as_original_without_span
-  assert convert([found, none], False) == [found, empty]
-  # Version 2 ends where the original does.
-  assert convert([found], True) == [found]
-  with pytest.raises(ValueError, match=r"1 of 2 questions \(first: b\)"):
-    convert([found, none], True)
 
 
 # Sums of float32 may exceed 1 by a rounding; the original has no offsets.

@@ -1,4 +1,8 @@
+"""Addresses of served models, and credentials that may be sent there."""
+
 import re
+import shutil
+import subprocess
 
 import pytest
 
@@ -71,6 +75,7 @@ def test_tokens_that_would_break_the_header_are_refused(token):
   with pytest.raises(ValueError, match="bearer_token") as caught:
     Credentials(bearer_token=token)
   assert token not in str(caught.value) or token == ""
+  assert "s3cret" not in repr(Credentials(bearer_token="s3cret"))
 
 
 def test_files_that_are_no_certificates_are_named(tmp_path):
@@ -83,3 +88,20 @@ def test_files_that_are_no_certificates_are_named(tmp_path):
       with pytest.raises(ValueError, match=names[0]) as caught:
         Credentials(**dict.fromkeys(names, path)).ssl_context()
       assert path in str(caught.value)
+
+
+def test_a_key_with_a_passphrase_is_refused_and_not_asked_for(tmp_path):
+  if not shutil.which("openssl"):
+    pytest.skip("needs the openssl command to make a certificate")
+  certificate, key = tmp_path / "a.pem", tmp_path / "a.key"
+  subprocess.run(
+    [
+      *("openssl", "req", "-x509", "-newkey", "ec", "-subj", "/CN=a"),
+      *("-pkeyopt", "ec_paramgen_curve:prime256v1", "-passout", "pass:abcd"),
+      *("-keyout", key, "-out", certificate),
+    ],
+    check=True,
+    capture_output=True,
+  )
+  with pytest.raises(ValueError, match="key_file"):
+    Credentials(certificate_file=certificate, key_file=key).ssl_context()

@@ -1,3 +1,5 @@
+"""Waits, timeouts and the end of repeated requests, without a clock."""
+
 import types
 from unittest import mock
 
@@ -6,7 +8,9 @@ import pytest
 from bert_span.client import retries
 from bert_span.client.retries import (
   RetryOptions,
+  ServerTimeoutError,
   ServerUnavailableError,
+  ServingError,
 )
 
 
@@ -58,3 +62,27 @@ def test_attempts_get_what_the_deadline_leaves(call):
   options = RetryOptions(timeout=10.0, deadline=15.0, first_wait=1.0)
   _, _, timeouts = call([_away(), "a"], options, seconds=6.0)
   assert timeouts == [10.0, 8.5]  # 15 - 6 - 0.5
+
+
+@pytest.mark.parametrize(
+  ("errors", "attempt"),
+  [
+    ([_away()] * 6, 6),
+    ([_away(100.0)], 1),  # The deadline would be over.
+    ([_away(10**400)], 1),
+  ],
+)
+def test_a_server_is_given_up_after_all_attempts_or_the_deadline(
+  call, errors, attempt
+):
+  options = RetryOptions(7.0, 100.0, max_attempts=6, first_wait=0.5)
+  with pytest.raises(
+    ServerUnavailableError, match=f"attempt {attempt} .*6 .*100 s"
+  ):
+    call(errors, options)
+
+
+@pytest.mark.parametrize("error", [ServingError, ServerTimeoutError])
+def test_other_errors_are_not_repeated(call, error):
+  with pytest.raises(error):
+    call([error("no"), "a"], RetryOptions(7.0, 100.0))

@@ -209,7 +209,7 @@ def test_a_copy_on_another_file_system_is_as_safe(tmp_path):
   path, copy = f"file://{tmp_path}/a.json", f"ram://{tmp_path}/b.json"
   (tmp_path / "a.json").write_text(_TEXT)
   linted = lint_squad_file(path)
-  with pytest.raises(ValueError, match=r"a\.json is the input"):
+  with pytest.raises(ValueError, match=r"a\.json .*input"):
     repair_squad_file(linted, str(tmp_path / "a.json"), f"{copy}l")
   tf.io.gfile.makedirs(f"ram://{tmp_path}")
   with tf.io.gfile.GFile(copy, "w") as file:
@@ -224,7 +224,7 @@ def test_a_copy_on_another_file_system_is_as_safe(tmp_path):
 
 def test_what_is_not_repaired_is_refused(repair, tmp_path):
   for names in (("a.json", "log"), ("b.json", "a.json")):
-    with pytest.raises(ValueError, match=r"a\.json is the input"):
+    with pytest.raises(ValueError, match=r"a\.json .*input"):
       repair(_TEXT, *names)
     assert (tmp_path / "a.json").read_text() == _TEXT
   multi = {"id": 7, "question": ["who"], "context": ["Ada"], "label": ["B"]}

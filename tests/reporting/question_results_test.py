@@ -1,11 +1,10 @@
-"""Questions scored one by one and in groups, and tables of scores."""
+"""Questions scored one by one and in groups."""
 
 import pytest
 
 from bert_span.answers.answer import Answer
 from bert_span.reporting import question_results as results_lib
 from bert_span.reporting.question_results import QuestionResult, group_scores
-from bert_span.reporting.score_table import text_table
 from bert_span.squad.example import AnswerSpan, SquadExample
 from bert_span.squad.reader import SquadFile
 
@@ -117,12 +116,3 @@ def test_the_worst_errors_are_confident_and_far_off():
   results = [_result(), nearly, unsure, _result(0, 0.0, None), sure]
   assert results_lib.worst_errors(results, 9) == [sure, unsure, nearly]
   assert results_lib.worst_errors(results, 2) == [sure, unsure]
-
-
-def test_columns_are_aligned_and_texts_are_no_markup():
-  rows = [("", "b"), ("[red]a[/red] :+1:", "12"), ("日本", "3")]
-  assert text_table(rows).splitlines() == [
-    "                    b",
-    "[red]a[/red] :+1:  12",
-    "日本                3",
-  ]

@@ -115,8 +115,8 @@ def test_the_confusion_of_no_answer_has_its_rates():
     ["answerable", "5", "1"],
     ["unanswerable", "2", "3"],
   ]
-  assert re.search(r"right in\s+75.0 % of the cases", page)
-  assert re.search(r"for\s+60.0 % of the unanswerable", page)
+  assert re.search(r"right in\s+75\.0 %", page)
+  assert re.search(r"for\s+60\.0 %", page)
 
 
 def test_probabilities_are_compared_with_exact_matches():

@@ -1,9 +1,9 @@
-"""Questions to train on and to answer, and findings about others."""
+"""Questions to train on and to answer, and what is said of others."""
 
 import pytest
 
 from bert_span.squad.example import AnswerSpan, SquadExample
-from bert_span.squad.findings import SEVERITIES, FindingKind, ReadReport
+from bert_span.squad.findings import FindingKind
 from bert_span.squad.reader import make_squad_file
 from bert_span.squad.rules import (
   examples_to_learn,
@@ -64,7 +64,7 @@ def test_questions_without_an_answer_are_skipped_and_counted_once(
   assert squad_file.report.count(kind) == 1
   lines = "".join(squad_file.report.lines())
   assert "t.json: article 'T', question 'u'" in lines
-  with pytest.raises(ValueError, match=r"t\.json: none of its 1") as caught:
+  with pytest.raises(ValueError, match=r"t\.json: .* 1") as caught:
     training_examples(_file(useless), False)
   assert kind.fact in str(caught.value)
 
@@ -133,28 +133,3 @@ def test_prediction_keeps_every_question_and_counts_the_wrong_flag_once():
     assert len(prediction_examples(squad_file, flag)) == 1
   assert squad_file.report.count(FindingKind.UNANSWERABLE) == 1
   assert squad_file.report.count(FindingKind.ALL_ANSWERABLE) == 0
-
-
-_MOVED, _BLANK = FindingKind.ANSWER_MOVED, FindingKind.BLANK_QUESTION
-
-
-def test_kinds_are_ordered_by_severity():
-  severities = [SEVERITIES.index(kind.severity) for kind in FindingKind]
-  assert severities == sorted(severities)
-  assert all(kind.fact and kind.remedy.endswith(".") for kind in FindingKind)
-
-
-def test_a_line_counts_each_place_once_and_names_the_first_with_details():
-  report = ReadReport()
-  assert not report and report.lines() == [] and report.count(_MOVED) == 0
-  for _ in range(3):
-    report.add(_MOVED, "a.json: question 'q1'", "7, now 9")
-  where = "(first: a.json: question 'q1': 7, now 9)"
-  line = f"1 answer: {_MOVED.fact} {where}. {_MOVED.remedy}"
-  assert report.lines() == [line]
-  for number in range(2, 13):
-    report.add(_MOVED, f"q{number}")
-  report.add(_BLANK, "q1")
-  line, _ = report.lines(num_places=2)
-  assert line.startswith("12 answers: ") and "q2" in line and "q3" not in line
-  assert (report.count(_MOVED), report.count(_BLANK)) == (12, 1)

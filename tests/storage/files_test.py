@@ -1,4 +1,4 @@
-"""Files that are read, and files of records."""
+"""Files that are read: found, named with their fault, and hashed."""
 
 import bz2
 import hashlib
@@ -17,7 +17,6 @@ import tensorflow as tf
 
 from bert_span.storage import files
 from bert_span.storage.files import encodable
-from bert_span.storage.record_files import open_records, serialized_records
 
 
 def _zip(name):
@@ -180,14 +179,3 @@ def test_local_files_squad_and_scoring_do_not_load_tensorflow():
     "assert 'tensorflow' not in sys.modules"
   )
   subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_records_come_back_in_the_order_of_files_and_of_writing(tmp_path):
-  paths = [str(tmp_path / "b.tfrecord.gz"), str(tmp_path / "a.tfrecord")]
-  records = [b"first", b"second", b"third", b"fourth"]
-  for path, pair in zip(paths, (records[:2], records[2:]), strict=True):
-    with open_records(path) as writer:
-      for record in pair:
-        writer.write(record)
-  read = serialized_records(tf.data.Dataset.from_tensor_slices(paths))
-  assert list(read.as_numpy_iterator()) == records

@@ -1,7 +1,5 @@
 """How passages are cut, by hand."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -52,7 +50,7 @@ def test_example_of_the_docstring():
   ]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_max_context_is_the_first_best_of_all_windows(seed):
   rng = np.random.default_rng(seed)
   length = int(rng.integers(5, 40))
@@ -101,28 +99,3 @@ def test_padding_reaches_the_longest_window_or_the_maximum():
   windows = _cut(_questions(1), _tokens(1), pad_to_max=True)
   assert windows["token_ids"].tolist() == [[1, 50, 2, 100, 2, 0, 0, 0, 0, 0]]
   assert windows["padding_mask"].tolist() == [[1] * 5 + [0] * 5]
-
-
-@pytest.mark.parametrize(
-  ("sizes", "step"),
-  [
-    ({}, 128),
-    # run_squad's, for all lengths that BERT has.
-    ({"max_seq_length": 512}, 128),
-    ({"max_seq_length": 100}, 128),
-    # An overlap of 192 WordPieces beside the longest question.
-    ({"max_seq_length": 513}, 257),
-    ({"max_seq_length": 8192}, 7936),
-    ({"max_seq_length": 8192, "max_query_length": 500}, 7500),
-    ({"max_seq_length": 600, "max_query_length": 590}, 128),
-    ({"max_seq_length": 8192, "doc_stride": 128}, 128),
-  ],
-)
-def test_the_step_of_long_windows_follows_their_length(sizes, step):
-  options = WindowOptions(**sizes)
-  assert options.doc_stride == step
-  assert WindowOptions.of(options) == options
-  assert WindowOptions().replaced(**sizes) == options
-  # 8,192 were given: what is saved is not changed.
-  saved = WindowOptions(**dataclasses.asdict(options))
-  assert saved.replaced(max_seq_length=8192).doc_stride == step

@@ -54,7 +54,7 @@ def _random_case(seed, spread=3.0):
   return windows, start, end, np.array([1.5, 0.0, -2.0])
 
 
-@pytest.mark.parametrize("max_answer_length", [1, 2, 3, 5, 6, 8, 9, 30, 10**9])
+@pytest.mark.parametrize("max_answer_length", [1, 2, 5, 9, 10**9])
 def test_log_partition_is_that_of_all_spans_listed(max_answer_length):
   for temperature in (0.05, 1.0, 1.7, 20.0):
     case = *_random_case(max_answer_length), temperature, max_answer_length
@@ -105,6 +105,14 @@ def test_decoded_probabilities_are_among_all_spans(version_2, span_score):
   shifted = _decode(*case, temperature=1.3, log_odds_shift=-2.0, **options)
   p, q = (each["probability"][[0, 2]] for each in (outputs, shifted))
   np.testing.assert_allclose(q / (1 - q), p / (1 - p) * np.exp(-2))
+
+
+def test_a_shift_multiplies_the_odds():
+  # Odds of 1, 1 to 3 and certain, times 3.
+  found = joint_probability.shift_log_odds(
+    np.array([0.5, 0.25, 1]), math.log(3)
+  )
+  np.testing.assert_allclose(found, [0.75, 0.5, 1])
 
 
 @pytest.mark.parametrize("version_2", [False, True])
