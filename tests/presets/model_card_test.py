@@ -3,9 +3,7 @@
 import pytest
 
 from bert_span import SpanExtractor
-from bert_span.convert import ConvertOptions
 from bert_span.extractors.bio_extractor import BioExtractor
-from bert_span.jobs.convert import convert
 from bert_span.presets.model_card import is_written_here
 from bert_span.presets.provenance import training_run
 from tests.support.models import shared_extractor, tiny_extractor
@@ -21,6 +19,7 @@ def _card(directory):
   return (directory / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
 def test_the_card_says_what_the_model_is(tmp_path, kind):
   extractor = shared_extractor(kind=kind)
@@ -62,9 +61,6 @@ def test_an_edited_card_is_kept_and_another_is_written_again(tmp_path):
   assert _card(directory) == edited
   # Exports quote what a person wrote.
   assert "license: mit" in training_run(str(directory))["card"]
-  options = ConvertOptions(model=directory, output_dir=tmp_path / "converted")
-  convert(options)
-  assert _card(tmp_path / "converted") == edited
 
 
 def test_exports_do_not_quote_a_card_that_nobody_edited(tmp_path):
