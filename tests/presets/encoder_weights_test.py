@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -12,6 +13,7 @@ from bert_span.modeling.encoder import build_encoder, encode
 from bert_span.presets.architectures.mobilebert import ORIGINAL_KEYS
 from bert_span.presets.encoder_weights import (
   LoadedPreset,
+  check_read_back,
   load_tf1_checkpoint,
   original_weights,
   read_bert_config,
@@ -450,6 +452,9 @@ def test_all_sizes_are_read_and_unknown_keys_ignored(tmp_path):
     num_layers=2, dropout=0.2, attention_dropout=0.3, initializer_range=0.05
   )
   assert read(tmp_path, {**values, "directionality": "bidi"}) == expected
+  # As in the original's dropout.
+  values["hidden_dropout_prob"] = None
+  assert read(tmp_path, values).dropout == 0.0
 
 
 def test_missing_keys_take_the_originals_defaults(tmp_path):
@@ -507,6 +512,26 @@ def test_impossible_settings_are_refused_by_name(tmp_path):
   ):
     with pytest.raises(ValueError, match=rf"bert_config\.json.*{message}"):
       read(tmp_path, {**_TINY, **changes})
+
+
+@pytest.mark.parametrize(
+  ("saved", "stored", "names"),
+  [
+    ([1.0, 2.0], [1.0, 2.0], None),
+    ([1.0, 2.0], [1.0, 2.5], "check the disk"),
+    ([1.0, 2.0], None, "check the disk"),
+    ([1.0, np.nan], [1.0, np.nan], "NaN"),
+    ([1.0, np.inf], [1.0, np.inf], "infinite"),
+  ],
+)
+def test_a_file_must_hold_the_weights_that_were_saved(saved, stored, names):
+  weight = keras.Variable(np.zeros(2), name="bias")
+  arguments = [(weight, np.array(saved))], {"bias": stored}, "dir/x.h5"
+  if names is None:
+    check_read_back(*arguments)
+    return
+  with pytest.raises(ValueError, match=rf"x\.h5 .*bias.*{names}"):
+    check_read_back(*arguments)
 
 
 def _preset(folder, tokens, architecture="bert", rows=None, **fields):

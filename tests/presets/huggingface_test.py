@@ -264,6 +264,50 @@ def test_other_attention_than_deberta_v3s_is_refused_by_name(
     load_huggingface(_write(tmp_path, tensors, changed))
 
 
+def _modernbert(tmp_path, task="QuestionAnswering", **config):
+  """A directory with a ModernBERT and a head with the names of every task."""
+  backbone = tiny_encoder(architecture="modernbert")
+  head = {
+    "head.dense.weight": np.ones([8, 8], "float32"),
+    "head.norm.weight": np.ones(8, "float32"),
+    "classifier.weight": np.ones([2, 8], "float32"),
+    "classifier.bias": np.ones(2, "float32"),
+  }
+  values = config_values(backbone) | config
+  values["architectures"] = [f"ModernBertFor{task}"]
+  directory = _write(tmp_path, encoder_tensors(backbone) | head, values)
+  return backbone, directory
+
+
+def test_parts_of_a_fused_tensor_are_read(tmp_path):
+  backbone, directory = _modernbert(tmp_path)
+  loaded = load_huggingface(directory)
+  _assert_same_weights(loaded.backbone, backbone, rtol=0)
+  head = loaded.head_weights["span_head"]
+  assert head["transform_kernel"].shape == (8, 8)
+
+
+def test_a_head_of_another_task_is_not_read(tmp_path, tensors, capsys):
+  _, directory = _modernbert(tmp_path, "TokenClassification")
+  assert load_huggingface(directory).head_weights == {}
+  tensors["qa_outputs.weight"] = np.ones([3, 4], "float32")
+  directory = _write(tmp_path, tensors)
+  assert load_huggingface(directory).head_weights == {}
+  assert "qa_outputs.weight has 3" in capsys.readouterr().err
+
+
+def test_the_epsilon_of_a_head_must_be_the_layers(tmp_path):
+  _, directory = _modernbert(tmp_path, norm_eps=1e-3)
+  with pytest.raises(ValueError, match=r"norm_eps .*1e-05.* 0\.001"):
+    load_huggingface(directory)
+
+
+def test_an_index_without_a_map_is_refused(tmp_path):
+  _write_index(tmp_path, ["a.safetensors"])
+  with pytest.raises(ValueError, match=r"index\.json .*weight_map"):
+    load_huggingface(str(tmp_path))
+
+
 def test_quantized_weights_are_refused_with_the_remedy(tmp_path, tensors):
   name = "encoder.layer.0.output.dense.weight"
   tensors[name] = tensors[name].astype("int8")

@@ -2,6 +2,7 @@
 
 import json
 
+import keras
 import keras_hub
 import numpy as np
 import pytest
@@ -100,6 +101,19 @@ def test_a_folder_of_the_original_albert_is_a_preset(tmp_path, lower_case):
   vocabulary = loaded.vocabulary()
   assert vocabulary.tokens == pieces.tokens
   assert vocabulary.albert_rules["do_lower_case"] is lower_case
+
+
+def test_without_a_checkpoint_the_weights_are_random(tmp_path):
+  values = config_values(tiny_encoder())
+  del values["model_type"]
+  path = tmp_path / "bert_config.json"
+  path.write_text(json.dumps(values))
+  keras.utils.set_random_seed(1)
+  loaded = load_pretrained.load_original(str(path))
+  assert loaded.description == f"random weights, sizes from {path}"
+  assert (loaded.backbone.num_layers, loaded.backbone.hidden_dim) == (1, 8)
+  embeddings = loaded.backbone.token_embedding.embeddings.numpy()
+  assert 0.01 < embeddings.std() < 0.03
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,15 @@ def test_the_card_says_what_the_model_is(tmp_path, kind):
   assert "Windows of 32 tokens" in text and "lower-cased" in text
 
 
+def test_the_card_says_whether_a_question_may_have_no_answer(tmp_path):
+  cards = []
+  for version_2 in (False, True):
+    directory = tmp_path / str(version_2)
+    shared_extractor(version_2).save_to_preset(directory)
+    cards.append("no answer" in _card(directory))
+  assert cards == [False, True]
+
+
 def test_a_model_without_a_trained_head_says_so(tmp_path):
   extractor = tiny_extractor()
   extractor.head_is_trained = False

@@ -16,7 +16,7 @@ from bert_span.presets.span_config import (
   read_span_config,
   update_decoder,
 )
-from tests.support.models import shared_model
+from tests.support.models import shared_extractor, shared_model
 
 
 @pytest.fixture
@@ -86,6 +86,36 @@ def test_values_of_other_types_are_refused(copied, name, key, value, message):
   path.write_text(json.dumps(values))
   with pytest.raises(ValueError, match=rf"{name}\.json.*{message}"):
     read_span_config(copied)
+
+
+def _span_config(**changes):
+  values = span_config.span_config(shared_extractor()) | changes
+  return json.dumps(values).encode()
+
+
+def test_the_span_config_of_a_file_says_what_the_model_says():
+  config = span_config.parse_span_config(_span_config(), "qa.tflite")
+  assert (config["head"], config["do_lower_case"]) == ("span", True)
+  window = {"max_seq_length": 32, "doc_stride": 8, "max_query_length": 8}
+  assert config["window"].items() >= window.items()
+  options = shared_extractor().decoder_options
+  assert DecoderOptions(**config["decoder"]) == options
+
+
+@pytest.mark.parametrize(
+  ("changes", "names"),
+  [
+    ({"format": 2}, "format 2"),
+    ({"head": 7}, "head.* 7"),
+    ({"do_lower_case": "true"}, "do_lower_case.*'true'"),
+    ({"window": None}, "window.*None"),
+    ({"window": {"doc_stride": 0}}, "window.*doc_stride"),
+    ({"decoder": []}, r"decoder.*\[\]"),
+  ],
+)
+def test_a_damaged_span_config_is_refused_by_its_file(changes, names):
+  with pytest.raises(ValueError, match=rf"qa\.tflite.*{names}"):
+    span_config.parse_span_config(_span_config(**changes), "qa.tflite")
 
 
 def test_a_missing_preprocessor_is_named(copied):

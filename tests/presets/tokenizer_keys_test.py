@@ -120,6 +120,19 @@ def test_accents_are_stripped_only_where_text_is_lower_cased(
     check_json(values, "")
 
 
+def test_bert_has_its_own_post_processor():
+  values = tokenizer_json("WordPiece")
+  values["post_processor"] = {
+    "type": "BertProcessing",
+    "cls": ["[CLS]", 2],
+    "sep": ["[SEP]", 3],
+  }
+  assert check_json(values, "") == ("WordPiece", True)
+  values["post_processor"]["sep"] = ["</s>", 3]
+  with pytest.raises(ValueError, match=r"post_processor\.pair"):
+    check_json(values, "")
+
+
 def test_a_sequence_of_one_normalizer_is_that_normalizer():
   values = tokenizer_json("WordPiece")
   inner = values["normalizer"]
