@@ -20,7 +20,13 @@ from bert_span.presets.encoder_weights import (
 )
 from bert_span.presets.huggingface import huggingface_config
 from bert_span.text.vocabulary import AddedToken
-from tests.support.models import INPUTS, VOCABULARY, tiny_config, tiny_encoder
+from tests.support.models import (
+  INPUTS,
+  VOCABULARY,
+  tiny_config,
+  tiny_encoder,
+  tiny_pieces,
+)
 
 _CONFIG = tiny_config(hidden_dim=4, intermediate_dim=6, max_sequence_length=5)
 _LAYER, _TABLE = "bert/encoder/layer_0", "bert/embeddings/word_embeddings"
@@ -559,6 +565,26 @@ def test_a_roberta_counts_positions_from_its_padding(tmp_path):
   tokens[1], tokens[3] = tokens[3], tokens[1]
   with pytest.raises(ValueError, match=r"vocab\.txt: roberta .* 1\..*\[UNK\]"):
     _preset(tmp_path, tokens, "roberta").vocabulary()
+
+
+@pytest.mark.parametrize(
+  ("lower_case", "keeps_accents"), [(None, False), (True, True), (False, False)]
+)
+def test_an_alberts_pieces_get_the_rules_of_its_files(
+  tmp_path, lower_case, keeps_accents
+):
+  pieces, path = tiny_pieces("albert"), tmp_path / "spiece.model"
+  path.write_bytes(pieces.proto)
+  preset = LoadedPreset(
+    tiny_encoder(architecture="albert", vocabulary_size=len(pieces.tokens)),
+    vocabulary_path=str(path),
+    lower_case=lower_case,
+    word_rules={"keeps_accents": keeps_accents},
+  )
+  assert preset.vocabulary().albert_rules == {
+    "do_lower_case": lower_case is not False,
+    "keep_accents": keeps_accents,
+  }
 
 
 def test_the_vocabulary_is_of_the_kind_of_the_encoder(tmp_path):

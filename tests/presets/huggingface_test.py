@@ -264,6 +264,19 @@ def test_other_attention_than_deberta_v3s_is_refused_by_name(
     load_huggingface(_write(tmp_path, tensors, changed))
 
 
+def test_the_only_token_type_of_a_roberta_is_added_to_positions(tmp_path):
+  backbone = tiny_encoder(architecture="roberta", max_sequence_length=3)
+  tensors = encoder_tensors(backbone)
+  rows = np.arange(5 * 8, dtype="float32").reshape(5, 8)
+  tensors["roberta.embeddings.position_embeddings.weight"] = rows
+  types = np.full([1, 8], 0.5, "float32")
+  tensors["roberta.embeddings.token_type_embeddings.weight"] = types
+  loaded = load_huggingface(_write(tmp_path, tensors, config_values(backbone)))
+  table = loaded.backbone.embeddings.position_embedding.position_embeddings
+  # Two rows are before the first token's.
+  np.testing.assert_array_equal(table, rows[2:] + 0.5)
+
+
 def _modernbert(tmp_path, task="QuestionAnswering", **config):
   """A directory with a ModernBERT and a head with the names of every task."""
   backbone = tiny_encoder(architecture="modernbert")

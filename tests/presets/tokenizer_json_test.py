@@ -79,6 +79,15 @@ def test_what_a_tokenizer_json_cannot_hold_is_refused_by_name(change, name):
     json_of_sentence_pieces(_with(change))
 
 
+def test_a_model_may_have_the_mask_as_its_last_piece():
+  model = ModelProto.FromString(tiny_pieces("deberta-v2").proto)
+  model.pieces.add(piece="[MASK]", type=4)
+  pieces = sentence_pieces(model.SerializeToString(), "deberta-v2", "")
+  values = json_of_sentence_pieces(pieces)
+  assert values["model"]["vocab"][-1] == ("[MASK]", 0.0)
+  assert values["added_tokens"][-1]["id"] == len(pieces.tokens) - 1
+
+
 _FIRST = [[token, 0.0] for token in ("<s>", "<pad>", "</s>", "<unk>")]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import BytePairs
+from bert_span.text.vocabulary import BytePairs, ModernBertPairs
 from tests.support.hub import tokenizer_json
 
 
@@ -49,6 +49,19 @@ def test_byte_pairs_are_read_from_both_kinds_of_files(tmp_path):
   path.write_text(json.dumps(values))
   with pytest.raises(ValueError, match=r"tokenizer\.json.*add_prefix_space"):
     load_vocabulary(str(path))
+
+
+def test_the_normalizer_says_whose_byte_pairs_they_are(tmp_path):
+  path = tmp_path / "tokenizer.json"
+  for kind, expected in (
+    ("BPE", BytePairs),
+    ("BPE after NFC", ModernBertPairs),
+  ):
+    ids = {"[CLS]": 0, "[SEP]": 1, "a": 2, "b": 3, "ab": 4}
+    values = tokenizer_json(kind, vocab=ids, merges=["a b"])
+    path.write_text(json.dumps(values))
+    assert load_vocabulary(str(path)) == expected([*ids], ["a b"])
+    assert type(load_vocabulary(str(path))) is expected
 
 
 def test_files_of_windows_give_the_same_vocabulary(tmp_path):
