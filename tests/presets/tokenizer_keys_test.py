@@ -11,6 +11,7 @@ import tokenizers
 from bert_span.data.preprocessor import SpanPreprocessor
 from bert_span.presets.huggingface_tokenizer import find_huggingface_tokenizer
 from bert_span.presets.span_config import find_embedded_model
+from bert_span.presets.tokenizer_json import json_of_sentence_pieces
 from bert_span.presets.tokenizer_keys import (
   CONFIG_VALUES,
   JSON_VALUES,
@@ -23,6 +24,7 @@ from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.options import WindowOptions
 from bert_span.text.vocabulary import AddedToken, WordPieces
 from tests.support.hub import complete_json, tokenizer_json
+from tests.support.models import tiny_pieces
 
 
 def _with(kind, key, value):
@@ -118,6 +120,13 @@ def test_accents_are_stripped_only_where_text_is_lower_cased(
     check_config(config, "WordPiece", "")
   with pytest.raises(ValueError, match=r"normalizer\.strip_accents"):
     check_json(values, "")
+
+
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_the_normalizer_of_an_albert_says_whether_it_lower_cases(lower_case):
+  pieces = tiny_pieces("albert").with_albert_rules(lower_case, False)
+  values = json_of_sentence_pieces(pieces)
+  assert check_json(values, "") == ("Unigram", lower_case)
 
 
 def test_bert_has_its_own_post_processor():
