@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import json
 
 import numpy as np
 import pytest
@@ -35,6 +36,15 @@ def test_lower_case_comes_from_flag_model_or_vocabulary(tmp_path, capsys):
     EncoderSource(bert_config_file="c", vocab_file="v").lower_case(loaded())
     is True
   )
+
+
+def test_tokens_that_are_not_word_pieces_are_not_lower_cased(tmp_path):
+  (tmp_path / "vocab.json").write_text(json.dumps({"a": 0, "<pad>": 1, "b": 2}))
+  (tmp_path / "merges.txt").write_text("#version: 0.2\n")
+  backbone = tiny_encoder(architecture="roberta", vocabulary_size=3)
+  path = str(tmp_path / "vocab.json")
+  preset = LoadedPreset(backbone, vocabulary_path=path)
+  assert EncoderSource(preset="p").lower_case(preset) is False
 
 
 def test_the_pieces_of_an_albert_say_whether_it_is_lower_cased(tmp_path):

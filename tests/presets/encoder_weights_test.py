@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -11,12 +12,21 @@ import tensorflow as tf
 from bert_span.modeling.encoder import build_encoder, encode
 from bert_span.presets.architectures.mobilebert import ORIGINAL_KEYS
 from bert_span.presets.encoder_weights import (
+  LoadedPreset,
+  check_read_back,
   load_tf1_checkpoint,
   original_weights,
   read_bert_config,
 )
 from bert_span.presets.huggingface import huggingface_config
-from tests.support.models import INPUTS, tiny_config
+from bert_span.text.vocabulary import AddedToken
+from tests.support.models import (
+  INPUTS,
+  VOCABULARY,
+  tiny_config,
+  tiny_encoder,
+  tiny_pieces,
+)
 
 _CONFIG = tiny_config(hidden_dim=4, intermediate_dim=6, max_sequence_length=5)
 _LAYER, _TABLE = "bert/encoder/layer_0", "bert/embeddings/word_embeddings"
@@ -25,11 +35,7 @@ _LAYER, _TABLE = "bert/encoder/layer_0", "bert/embeddings/word_embeddings"
 @pytest.fixture
 def tensors():
   """Random tensors with the original's names and shapes."""
-  random = np.random.default_rng(0)
-  return {
-    f"bert/{name}": random.normal(size=shape).astype("float32")
-    for name, shape in original_weights(_CONFIG).values()
-  }
+  return _random(dict(original_weights(_CONFIG).values()))
 
 
 @pytest.fixture
@@ -117,9 +123,71 @@ def test_a_checkpoint_of_another_config_is_refused(load, tensors):
       load(tensors, dataclasses.replace(_CONFIG, **changes))
 
 
+class _Original:
+  """The arithmetic that originals share, of `INPUTS` in float64."""
+
+  def __init__(self, tensors):
+    self.tensors = tensors
+
+  def weight(self, name):
+    return self.tensors[f"bert/{name}"].astype(np.float64)
+
+  def dense(self, name, x):
+    return x @ self.weight(f"{name}/kernel") + self.weight(f"{name}/bias")
+
+  def scaled(self, name, x):
+    return self.weight(f"{name}/gamma") * x + self.weight(f"{name}/beta")
+
+  def norm(self, name, x):
+    x = x - x.mean(-1, keepdims=True)
+    x = x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-12)
+    return self.scaled(name, x)
+
+  def positions_and_segments(self):
+    """[windows, seq_length, width]."""
+    segments = INPUTS["segment_ids"]
+    positions = self.weight("embeddings/position_embeddings")
+    types = self.weight("embeddings/token_type_embeddings")
+    return types[segments] + positions[: segments.shape[1]]
+
+  def attended(self, name, num_heads, query, key, value):
+    """Attention without its output matrix. Padding scores -1e9."""
+    heads = []
+    for part, x in (("query", query), ("key", key), ("value", value)):
+      x = self.dense(f"{name}/{part}", x)
+      x = x.reshape(*x.shape[:2], num_heads, -1)
+      heads.append(x.swapaxes(1, 2))  # [windows, heads, seq_length, size]
+    scores = heads[0] @ heads[1].swapaxes(2, 3) / heads[0].shape[-1] ** 0.5
+    scores -= 1e9 * (INPUTS["padding_mask"][:, None, None] == 0)
+    scores = np.exp(scores - scores.max(-1, keepdims=True))
+    scores /= scores.sum(-1, keepdims=True)
+    x = (scores @ heads[2]).swapaxes(1, 2)
+    return x.reshape(*x.shape[:2], -1)
+
+
+def _gelu_new(x):
+  cubic = x + 0.044715 * x**3
+  return x / 2 * (1 + np.tanh((2 / np.pi) ** 0.5 * cubic))
+
+
+def _check_outputs(backbone, expected):
+  found = encode(backbone, INPUTS).numpy()
+  real = INPUTS["padding_mask"] == 1
+  np.testing.assert_allclose(found[real], expected[real], rtol=1e-4, atol=1e-4)
+
+
 _SIZES = {"architecture": "mobilebert", "hidden_dim": 8, "embedding_dim": 3}
 _SIZES |= {"intermediate_dim": 6, "use_bottleneck": True}
 _SIZES |= {"intra_bottleneck_size": 4}
+
+
+def _random(shapes):
+  """Random tensors by their names, without "bert/"."""
+  random = np.random.default_rng(0)
+  return {
+    f"bert/{name}": random.normal(size=shape).astype("float32")
+    for name, shape in shapes.items()
+  }
 
 
 def _norm_names(prefix, norm, size):
@@ -158,11 +226,7 @@ def test_a_mobilebert_has_the_names_of_its_own_original(load):
     **_dense_names(f"{layer}/output/bottleneck/dense", 4, 8),
     **_norm_names(f"{layer}/output/bottleneck", norm, 8),
   }
-  random = np.random.default_rng(0)
-  tensors = {
-    f"bert/{name}": random.normal(size=shape).astype("float32")
-    for name, shape in names.items()
-  }
+  tensors = _random(names)
   tensors["cls/squad/output_weights"] = np.ones((2, 8), "float32")
   config = tiny_config(
     **_SIZES,
@@ -175,10 +239,7 @@ def test_a_mobilebert_has_the_names_of_its_own_original(load):
   loaded = load(tensors, config)
   assert loaded.head_weights["span_head"]["kernel"].shape == (8, 2)
   assert set(names) == {name for name, _ in original_weights(config).values()}
-  expected = _mobilebert(tensors, INPUTS, config)
-  found = encode(loaded.backbone, INPUTS).numpy()
-  real = INPUTS["padding_mask"] == 1
-  np.testing.assert_allclose(found[real], expected[real], rtol=1e-4, atol=1e-4)
+  _check_outputs(loaded.backbone, _mobilebert(tensors, config))
   # With a variable for each tensor of the checkpoint, none is left over.
   assert len(loaded.backbone.weights) == len(names)
 
@@ -212,56 +273,28 @@ def _albert_tensors(num_groups=1, num_inner=1):
       names |= _dense_names(f"{ffn}/dense", 8, 6)
       names |= _dense_names(f"{ffn}/output/dense", 6, 8)
       names |= _norm_names(layer, "LayerNorm_1", 8)
-  random = np.random.default_rng(0)
-  return {
-    f"bert/{name}": random.normal(size=shape).astype("float32")
-    for name, shape in names.items()
-  }
+  return _random(names)
 
 
-def _albert(tensors, inputs, calls):
+def _albert(tensors, calls):
   """The sequence output of a checkpoint, in float64.
 
   calls: the group and the inner group of each transformer layer.
   """
-
-  def weight(name):
-    return tensors[f"bert/{name}"].astype(np.float64)
-
-  def dense(name, x):
-    return x @ weight(f"{name}/kernel") + weight(f"{name}/bias")
-
-  def norm(name, x):
-    x = x - x.mean(-1, keepdims=True)
-    x = x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-12)
-    return weight(f"{name}/gamma") * x + weight(f"{name}/beta")
-
-  ids = inputs["token_ids"]
-  x = weight("embeddings/word_embeddings")[ids]
-  x = x + weight("embeddings/token_type_embeddings")[inputs["segment_ids"]]
-  x = x + weight("embeddings/position_embeddings")[: ids.shape[1]]
-  x = norm("embeddings/LayerNorm", x)
-  x = dense("encoder/embedding_hidden_mapping_in", x)
+  original = _Original(tensors)
+  x = original.weight("embeddings/word_embeddings")[INPUTS["token_ids"]]
+  x = x + original.positions_and_segments()
+  x = original.norm("embeddings/LayerNorm", x)
+  x = original.dense("encoder/embedding_hidden_mapping_in", x)
   for group, inner in calls:
     layer = f"encoder/transformer/group_{group}/inner_group_{inner}"
-    query, key, value = (
-      dense(f"{layer}/attention_1/self/{part}", x)
-      .reshape(*ids.shape, 2, -1)
-      .swapaxes(1, 2)
-      for part in ("query", "key", "value")
-    )
-    scores = query @ key.swapaxes(2, 3) / query.shape[-1] ** 0.5
-    scores -= 1e9 * (inputs["padding_mask"][:, None, None] == 0)
-    scores = np.exp(scores - scores.max(-1, keepdims=True))
-    scores /= scores.sum(-1, keepdims=True)
-    attended = (scores @ value).swapaxes(1, 2).reshape(*ids.shape, -1)
-    attended = dense(f"{layer}/attention_1/output/dense", attended)
-    x = norm(f"{layer}/LayerNorm", attended + x)
-    inner = dense(f"{layer}/ffn_1/intermediate/dense", x)
-    cubic = inner + 0.044715 * inner**3
-    inner = inner / 2 * (1 + np.tanh((2 / np.pi) ** 0.5 * cubic))
-    change = dense(f"{layer}/ffn_1/intermediate/output/dense", inner)
-    x = norm(f"{layer}/LayerNorm_1", change + x)
+    attention, ffn = f"{layer}/attention_1", f"{layer}/ffn_1/intermediate"
+    attended = original.attended(f"{attention}/self", 2, x, x, x)
+    attended = original.dense(f"{attention}/output/dense", attended)
+    x = original.norm(f"{layer}/LayerNorm", attended + x)
+    change = _gelu_new(original.dense(f"{ffn}/dense", x))
+    change = original.dense(f"{ffn}/output/dense", change)
+    x = original.norm(f"{layer}/LayerNorm_1", change + x)
   return x
 
 
@@ -283,10 +316,7 @@ def test_an_albert_of_its_original_shares_the_weights_of_layers(
   )
   loaded = load(tensors, config)
   assert loaded.head_weights["span_head"]["kernel"].shape == (8, 2)
-  expected = _albert(tensors, INPUTS, calls)
-  found = encode(loaded.backbone, INPUTS).numpy()
-  real = INPUTS["padding_mask"] == 1
-  np.testing.assert_allclose(found[real], expected[real], rtol=1e-4, atol=1e-4)
+  _check_outputs(loaded.backbone, _albert(tensors, calls))
   for more in ((num_groups + 1, num_inner), (num_groups, num_inner + 1)):
     with pytest.raises(ValueError, match=r"more .*bert/encoder/.*/group_"):
       load(_albert_tensors(*more), config)
@@ -323,74 +353,47 @@ def test_the_teacher_of_mobilebert_is_read(load):
   """Wide layers, no shared bottleneck: the sizes of IB-BERT, but small."""
   sizes = {**_SIZES, "intra_bottleneck_size": 12, "trigram_input": True}
   config = tiny_config(**sizes)
-  random = np.random.default_rng(0)
-  tensors = {
-    f"bert/{name}": random.normal(size=shape).astype("float32")
-    for name, shape in original_weights(config).values()
-  }
+  tensors = _random(dict(original_weights(config).values()))
   assert tensors["bert/encoder/layer_0/attention/self/key/kernel"].shape == (
     *(8, 12),
   )
   assert "bert/encoder/layer_0/output/bottleneck/LayerNorm/gamma" in tensors
-  expected = _mobilebert(tensors, INPUTS, config)
-  found = encode(load(tensors, config).backbone, INPUTS).numpy()
-  real = INPUTS["padding_mask"] == 1
-  np.testing.assert_allclose(found[real], expected[real], rtol=1e-4, atol=1e-4)
+  backbone = load(tensors, config).backbone
+  _check_outputs(backbone, _mobilebert(tensors, config))
 
 
-def _mobilebert(tensors, inputs, config):
+def _mobilebert(tensors, config):
   """The sequence output of a checkpoint, in float64, by the paper's figures.
 
   Only the score of padding is that of transformers, not the original's -6.
   """
-
-  def weight(name):
-    return tensors[f"bert/{name}"].astype(np.float64)
-
-  def dense(name, x):
-    return x @ weight(f"{name}/kernel") + weight(f"{name}/bias")
+  original = _Original(tensors)
+  dense = original.dense
 
   def norm(name, x):
     if config.normalization_type == "no_norm":
-      name = f"{name}/FakeLayerNorm"
-    else:
-      name = f"{name}/LayerNorm"
-      x = x - x.mean(-1, keepdims=True)
-      x = x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-12)
-    return weight(f"{name}/gamma") * x + weight(f"{name}/beta")
+      return original.scaled(f"{name}/FakeLayerNorm", x)
+    return original.norm(f"{name}/LayerNorm", x)
 
   def activated(x):
-    if config.activation == "relu":
-      return np.maximum(x, 0)
-    return x / 2 * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))
+    return np.maximum(x, 0) if config.activation == "relu" else _gelu_new(x)
 
-  ids = inputs["token_ids"]
-  x = weight("embeddings/word_embeddings")[ids]
+  x = original.weight("embeddings/word_embeddings")[INPUTS["token_ids"]]
   around = np.pad(x, [(0, 0), (1, 1), (0, 0)])
   x = np.concatenate([around[:, 2:], x, around[:, :-2]], -1)
   x = dense("embeddings/embedding_transformation", x)
-  x = x + weight("embeddings/token_type_embeddings")[inputs["segment_ids"]]
-  x = x + weight("embeddings/position_embeddings")[: ids.shape[1]]
-  x = norm("embeddings", x)
+  x = norm("embeddings", x + original.positions_and_segments())
   for i in range(config.num_layers):
     layer, outside = f"encoder/layer_{i}", x
-    x = norm(
-      f"{layer}/bottleneck/input", dense(f"{layer}/bottleneck/input/dense", x)
-    )
+    bottleneck = f"{layer}/bottleneck"
+    x = norm(f"{bottleneck}/input", dense(f"{bottleneck}/input/dense", x))
     query = outside
     if config.key_query_shared_bottleneck:
-      name = f"{layer}/bottleneck/attention"
+      name = f"{bottleneck}/attention"
       query = norm(name, dense(f"{name}/dense", outside))
-    heads = []
-    for name, source in (("query", query), ("key", query), ("value", outside)):
-      part = dense(f"{layer}/attention/self/{name}", source)
-      part = part.reshape(*ids.shape, config.num_heads, -1)
-      heads.append(part.swapaxes(1, 2))
-    scores = heads[0] @ heads[1].swapaxes(2, 3) / heads[0].shape[-1] ** 0.5
-    scores -= 1e9 * (inputs["padding_mask"][:, None, None] == 0)
-    scores = np.exp(scores - scores.max(-1, keepdims=True))
-    scores /= scores.sum(-1, keepdims=True)
-    attended = (scores @ heads[2]).swapaxes(1, 2).reshape(*ids.shape, -1)
+    attended = original.attended(
+      f"{layer}/attention/self", config.num_heads, query, query, outside
+    )
     name = f"{layer}/attention/output"
     x = norm(name, dense(f"{name}/dense", attended) + x)
     count = config.num_feedforward_networks
@@ -455,6 +458,9 @@ def test_all_sizes_are_read_and_unknown_keys_ignored(tmp_path):
     num_layers=2, dropout=0.2, attention_dropout=0.3, initializer_range=0.05
   )
   assert read(tmp_path, {**values, "directionality": "bidi"}) == expected
+  # As in the original's dropout.
+  values["hidden_dropout_prob"] = None
+  assert read(tmp_path, values).dropout == 0.0
 
 
 def test_missing_keys_take_the_originals_defaults(tmp_path):
@@ -512,3 +518,91 @@ def test_impossible_settings_are_refused_by_name(tmp_path):
   ):
     with pytest.raises(ValueError, match=rf"bert_config\.json.*{message}"):
       read(tmp_path, {**_TINY, **changes})
+
+
+@pytest.mark.parametrize(
+  ("saved", "stored", "names"),
+  [
+    ([1.0, 2.0], [1.0, 2.0], None),
+    ([1.0, 2.0], [1.0, 2.5], "check the disk"),
+    ([1.0, 2.0], None, "check the disk"),
+    ([1.0, np.nan], [1.0, np.nan], "NaN"),
+    ([1.0, np.inf], [1.0, np.inf], "infinite"),
+  ],
+)
+def test_a_file_must_hold_the_weights_that_were_saved(saved, stored, names):
+  weight = keras.Variable(np.zeros(2), name="bias")
+  arguments = [(weight, np.array(saved))], {"bias": stored}, "dir/x.h5"
+  if names is None:
+    check_read_back(*arguments)
+    return
+  with pytest.raises(ValueError, match=rf"x\.h5 .*bias.*{names}"):
+    check_read_back(*arguments)
+
+
+def _preset(folder, tokens, architecture="bert", rows=None, **fields):
+  """A preset with a vocab.txt; `rows` are the embeddings of its encoder."""
+  path = folder / "vocab.txt"
+  path.write_text("\n".join(tokens))
+  size = len(tokens) if rows is None else rows
+  backbone = tiny_encoder(architecture=architecture, vocabulary_size=size)
+  return LoadedPreset(backbone, vocabulary_path=str(path), **fields)
+
+
+def test_a_named_token_without_an_embedding_is_ordinary_characters(
+  tmp_path, capsys
+):
+  tokens = [(AddedToken("<a>"), None), (AddedToken("<b>"), None)]
+  rows = len(VOCABULARY) + 1
+  preset = _preset(tmp_path, VOCABULARY, rows=rows, added_tokens=tokens)
+  assert preset.vocabulary().tokens == [*VOCABULARY, "<a>"]
+  assert "'<b>'" in capsys.readouterr().err
+
+
+def test_a_roberta_counts_positions_from_its_padding(tmp_path):
+  tokens = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "a"]  # as KLUE's
+  assert _preset(tmp_path, tokens, "roberta").vocabulary() == tokens
+  tokens[1], tokens[3] = tokens[3], tokens[1]
+  with pytest.raises(ValueError, match=r"vocab\.txt: roberta .* 1\..*\[UNK\]"):
+    _preset(tmp_path, tokens, "roberta").vocabulary()
+
+
+@pytest.mark.parametrize(
+  ("lower_case", "keeps_accents"), [(None, False), (True, True), (False, False)]
+)
+def test_an_alberts_pieces_get_the_rules_of_its_files(
+  tmp_path, lower_case, keeps_accents
+):
+  pieces, path = tiny_pieces("albert"), tmp_path / "spiece.model"
+  path.write_bytes(pieces.proto)
+  preset = LoadedPreset(
+    tiny_encoder(architecture="albert", vocabulary_size=len(pieces.tokens)),
+    vocabulary_path=str(path),
+    lower_case=lower_case,
+    word_rules={"keeps_accents": keeps_accents},
+  )
+  assert preset.vocabulary().albert_rules == {
+    "do_lower_case": lower_case is not False,
+    "keep_accents": keeps_accents,
+  }
+
+
+def test_the_vocabulary_is_of_the_kind_of_the_encoder(tmp_path):
+  preset = _preset(tmp_path, VOCABULARY, "deberta-v2")
+  with pytest.raises(ValueError, match=r"WordPieces.*deberta-v2"):
+    preset.vocabulary()
+
+
+@pytest.mark.parametrize(
+  ("more", "fits"), [(-1, 0), (0, 1), (127, 1), (128, 0)]
+)
+def test_the_table_may_have_up_to_127_rows_without_a_token(
+  tmp_path, more, fits
+):
+  rows = len(VOCABULARY) + more
+  preset = _preset(tmp_path, VOCABULARY, rows=rows)
+  if fits:
+    assert preset.vocabulary() == VOCABULARY
+    return
+  with pytest.raises(ValueError, match=rf"{len(VOCABULARY)} Word.* {rows} "):
+    preset.vocabulary()

@@ -3,9 +3,7 @@
 import pytest
 
 from bert_span import SpanExtractor
-from bert_span.convert import ConvertOptions
 from bert_span.extractors.bio_extractor import BioExtractor
-from bert_span.jobs.convert import convert
 from bert_span.presets.model_card import is_written_here
 from bert_span.presets.provenance import training_run
 from tests.support.models import shared_extractor, tiny_extractor
@@ -21,6 +19,7 @@ def _card(directory):
   return (directory / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
 def test_the_card_says_what_the_model_is(tmp_path, kind):
   extractor = shared_extractor(kind=kind)
@@ -38,6 +37,15 @@ def test_the_card_says_what_the_model_is(tmp_path, kind):
   assert type(names["extractor"]) is kind
   assert "f1 72.27" in text and "step 300" in text
   assert "Windows of 32 tokens" in text and "lower-cased" in text
+
+
+def test_the_card_says_whether_a_question_may_have_no_answer(tmp_path):
+  cards = []
+  for version_2 in (False, True):
+    directory = tmp_path / str(version_2)
+    shared_extractor(version_2).save_to_preset(directory)
+    cards.append("no answer" in _card(directory))
+  assert cards == [False, True]
 
 
 def test_a_model_without_a_trained_head_says_so(tmp_path):
@@ -62,9 +70,6 @@ def test_an_edited_card_is_kept_and_another_is_written_again(tmp_path):
   assert _card(directory) == edited
   # Exports quote what a person wrote.
   assert "license: mit" in training_run(str(directory))["card"]
-  options = ConvertOptions(model=directory, output_dir=tmp_path / "converted")
-  convert(options)
-  assert _card(tmp_path / "converted") == edited
 
 
 def test_exports_do_not_quote_a_card_that_nobody_edited(tmp_path):

@@ -204,14 +204,13 @@ def params(kind="bert", **changes):
   return {"task": {"model": {"encoder": encoder}}, "trainer": {"steps": 3}}
 
 
-@pytest.mark.parametrize("root", ["encoder", "model"])
 @pytest.mark.parametrize(
-  ("changes", "flat"),
+  ("root", "changes", "flat"),
   [
-    ([], False),
-    ([("^", "bert_encoder_v2/")], False),
-    (_NAMES_OF_2020, False),
-    (_NAMES_OF_2019, True),
+    ("encoder", [], False),
+    ("model", [("^", "bert_encoder_v2/")], False),
+    ("encoder", _NAMES_OF_2020, False),
+    ("model", _NAMES_OF_2019, True),
   ],
   ids=["today", "with a prefix", "2020", "2019"],
 )

@@ -1,13 +1,22 @@
-"""task.json and preprocessor.json: what is changed in them, damaged files."""
+"""task.json, preprocessor.json and the model that comes with the package."""
 
 import json
+import pathlib
 import shutil
 
 import pytest
 
-from bert_span import DecoderOptions
-from bert_span.presets.span_config import read_span_config, update_decoder
-from tests.support.models import shared_model
+from bert_span import DecoderOptions, SpanExtractor
+from bert_span.calibrate import CalibrateOptions
+from bert_span.jobs.calibrate import calibrate
+from bert_span.presets import span_config
+from bert_span.presets.load_pretrained import load_pretrained
+from bert_span.presets.span_config import (
+  find_embedded_model,
+  read_span_config,
+  update_decoder,
+)
+from tests.support.models import shared_extractor, shared_model
 
 
 @pytest.fixture
@@ -79,7 +88,76 @@ def test_values_of_other_types_are_refused(copied, name, key, value, message):
     read_span_config(copied)
 
 
+def _span_config(**changes):
+  values = span_config.span_config(shared_extractor()) | changes
+  return json.dumps(values).encode()
+
+
+def test_the_span_config_of_a_file_says_what_the_model_says():
+  config = span_config.parse_span_config(_span_config(), "qa.tflite")
+  assert (config["head"], config["do_lower_case"]) == ("span", True)
+  window = {"max_seq_length": 32, "doc_stride": 8, "max_query_length": 8}
+  assert config["window"].items() >= window.items()
+  options = shared_extractor().decoder_options
+  assert DecoderOptions(**config["decoder"]) == options
+
+
+@pytest.mark.parametrize(
+  ("changes", "names"),
+  [
+    ({"format": 2}, "format 2"),
+    ({"head": 7}, "head.* 7"),
+    ({"do_lower_case": "true"}, "do_lower_case.*'true'"),
+    ({"window": None}, "window.*None"),
+    ({"window": {"doc_stride": 0}}, "window.*doc_stride"),
+    ({"decoder": []}, r"decoder.*\[\]"),
+  ],
+)
+def test_a_damaged_span_config_is_refused_by_its_file(changes, names):
+  with pytest.raises(ValueError, match=rf"qa\.tflite.*{names}"):
+    span_config.parse_span_config(_span_config(**changes), "qa.tflite")
+
+
 def test_a_missing_preprocessor_is_named(copied):
   (copied / "preprocessor.json").unlink()
   with pytest.raises(ValueError, match=rf"{copied}.*preprocessor\.json"):
     read_span_config(copied)
+
+
+def test_missing_files_and_other_names(tmp_path, monkeypatch):
+  monkeypatch.setattr(span_config, "_FOLDER", str(tmp_path / "pretrained"))
+  monkeypatch.chdir(tmp_path)
+  for load in (load_pretrained, read_span_config):
+    with pytest.raises(ValueError, match=r"minilm_squad.*pretrained"):
+      load("minilm_squad")
+  for preset in ("all-minilm-l6-v2", "some/model", tmp_path):
+    assert find_embedded_model(preset) == str(preset)
+  # A directory of that name goes before the model.
+  (tmp_path / "minilm_squad").mkdir()
+  assert find_embedded_model("minilm_squad") == "minilm_squad"
+
+
+def test_the_embedded_model_is_small_and_has_a_notice_and_a_card():
+  folder = pathlib.Path(find_embedded_model("minilm_squad"))
+  files = [path for path in folder.rglob("*") if path.is_file()]
+  assert sum(path.stat().st_size for path in files) <= 45_000_000
+  assert (folder.parent / "NOTICE").is_file()
+  card = (folder / "README.md").read_text("utf-8")
+  assert "license: apache-2.0" in card
+  assert "55,589 questions" in card
+
+
+@pytest.mark.usefixtures("eager")
+def test_the_embedded_model_answers_and_is_not_calibrated(tmp_path):
+  extractor = SpanExtractor.from_preset("minilm_squad")
+  context = "The mill was built by Anna Berg in 1895. A fire hit the roof."
+  questions = ["Who built the mill?", "How much did the bakery in London cost?"]
+  found, none = extractor.answer(questions, [context, context])
+  assert (found.text, none.text) == ("Anna Berg", "")
+  assert 0.5 < found.probability <= 1.0
+  assert extractor.decoder_options.temperature is not None
+  options = CalibrateOptions(
+    model="minilm_squad", predict_file="x.json", output_dir=tmp_path
+  )
+  with pytest.raises(ValueError, match=r"minilm_squad.*save_to_preset"):
+    calibrate(options)

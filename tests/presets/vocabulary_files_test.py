@@ -1,21 +1,12 @@
-"""Reading a vocab.txt."""
+"""Reading the files of vocabularies."""
 
 import json
 
 import pytest
-import tokenizers
 
-from bert_span.presets.tokenizer_json import json_of_modernbert_pairs
 from bert_span.presets.vocabulary_files import load_vocabulary
 from bert_span.text.tokenizer import WordPieceTokenizer
-from bert_span.text.vocabulary import (
-  AddedToken,
-  BytePairs,
-  ExtendedVocabulary,
-  ModernBertPairs,
-  is_cased,
-  vocabulary_sha256,
-)
+from bert_span.text.vocabulary import BytePairs, ModernBertPairs
 from tests.support.hub import tokenizer_json
 
 
@@ -41,17 +32,10 @@ def test_a_file_that_is_not_a_vocabulary_is_named(tmp_path):
       load_vocabulary(str(path))
 
 
-def test_the_digest_is_that_of_the_tokens_one_a_line():
-  # printf 'a\nb' | sha256sum
-  assert vocabulary_sha256(["a", "b"]) == (
-    "7e18f737311b2dc3b2f269dd78396b0351f14fb66efa879f768cb23181883c78"
-  )
-
-
 def test_byte_pairs_are_read_from_both_kinds_of_files(tmp_path):
   ids = {"a": 0, "b": 1, "ab": 2}
   (tmp_path / "vocab.json").write_text(json.dumps(ids))
-  with pytest.raises(ValueError, match=r"merges\.txt does not exist"):
+  with pytest.raises(ValueError, match=r"merges\.txt"):
     load_vocabulary(str(tmp_path / "vocab.json"))
   (tmp_path / "merges.txt").write_text("#version: 0.2\na b\n")
   expected = BytePairs(["a", "b", "ab"], ["a b"])
@@ -65,6 +49,19 @@ def test_byte_pairs_are_read_from_both_kinds_of_files(tmp_path):
   path.write_text(json.dumps(values))
   with pytest.raises(ValueError, match=r"tokenizer\.json.*add_prefix_space"):
     load_vocabulary(str(path))
+
+
+def test_the_normalizer_says_whose_byte_pairs_they_are(tmp_path):
+  path = tmp_path / "tokenizer.json"
+  for kind, expected in (
+    ("BPE", BytePairs),
+    ("BPE after NFC", ModernBertPairs),
+  ):
+    ids = {"[CLS]": 0, "[SEP]": 1, "a": 2, "b": 3, "ab": 4}
+    values = tokenizer_json(kind, vocab=ids, merges=["a b"])
+    path.write_text(json.dumps(values))
+    assert load_vocabulary(str(path)) == expected([*ids], ["a b"])
+    assert type(load_vocabulary(str(path))) is expected
 
 
 def test_files_of_windows_give_the_same_vocabulary(tmp_path):
@@ -131,35 +128,3 @@ def test_blank_tokens_but_the_last_get_a_name(tmp_path):
   assert load_vocabulary(str(path)) == tokens
   tokenizer = WordPieceTokenizer(tokens)
   assert tokenizer(["a [blank 2] \u3000a"]).ids.to_list()[0][0] == 6
-
-
-def test_a_vocabulary_with_upper_case_pieces_is_cased():
-  assert is_cased(["[UNK]", "[CLS]", "[unused1]", "a", "B"])
-  assert not is_cased(["[UNK]", "[CLS]", "[unused1]", "a", "b", "é", "水"])
-  assert not is_cased(["a"] * 200 + ["B"])
-  assert is_cased(BytePairs(["a", "B"], []))
-
-
-def test_byte_pairs_of_modernbert_are_written_and_read(tmp_path):
-  pairs = ModernBertPairs(
-    ["[CLS]", "[SEP]", "[MASK]", "Ġ", "a", "Ġa", "   ", "[unused0]", "ab"],
-    ["Ġ a"],
-  )
-  added = [AddedToken(t, normalized=True) for t in ("   ", "[unused0]", "[Q]")]
-  expected = ExtendedVocabulary(pairs, tuple(added))
-  values = json_of_modernbert_pairs(expected)
-  special = [x["content"] for x in values["added_tokens"] if x["special"]]
-  assert special == ["[CLS]", "[SEP]", "[MASK]"]
-  path = tmp_path / "tokenizer.json"
-  path.write_text(json.dumps(values))
-  # The file has all tokens in one list.
-  tokens = [*pairs.tokens, "[Q]"]
-  assert load_vocabulary(str(path)) == expected._replace(
-    vocabulary=pairs._replace(tokens=tokens)
-  )
-  # The tokenizers library finds the same tokens: "ab" is none of a merge.
-  read = tokenizers.Tokenizer.from_file(str(path))
-  found = read.encode("a   a[unused0][Q]", "a").tokens
-  assert found == (
-    ["[CLS]", "a", "   ", "a", "[unused0]", "[Q]", "[SEP]", "a", "[SEP]"]
-  )

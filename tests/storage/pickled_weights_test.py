@@ -23,9 +23,9 @@ from tests.support.hub import (
   View,
   pickled,
   write_pickle,
+  write_pickled_model,
   write_torch_file,
 )
-from tests.support.published_files import write_published
 
 _FORMS = pytest.mark.parametrize("is_old", [False, True], ids=["zip", "old"])
 
@@ -348,9 +348,8 @@ def test_a_file_that_is_replaced_is_read_again(tmp_path):
 
 
 def test_directories_are_read_in_one_file_and_in_shards(tmp_path, capsys):
-  name = "mrm8488/bert-tiny-5-finetuned-squadv2"
   directory = tmp_path / "model"
-  write_published(directory, name)
+  write_pickled_model(directory)
   whole = directory / "pytorch_model.bin"
   expected = EncoderSource(preset=str(directory)).load()
   assert "pickled weights" in capsys.readouterr().err
@@ -381,7 +380,7 @@ def test_directories_are_read_in_one_file_and_in_shards(tmp_path, capsys):
 
 def test_quantized_weights_are_refused_by_name(tmp_path):
   directory = tmp_path / "model"
-  write_published(directory, "mrm8488/bert-tiny-5-finetuned-squadv2")
+  write_pickled_model(directory)
   path = directory / "pytorch_model.bin"
   tensors = _arrays(path)
   tensors["qa_outputs.weight"] = tensors["qa_outputs.weight"].astype("int64")

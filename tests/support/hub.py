@@ -18,6 +18,10 @@ import zipfile
 import ml_dtypes
 import numpy as np
 from huggingface_hub import constants, hf_api
+from safetensors.numpy import load_file
+
+from bert_span.presets.huggingface_writer import save_huggingface
+from tests.support.models import shared_extractor
 
 _PATH = re.compile(
   r"(?P<api>/api/models)?/(?P<name>[\w.-]+/[\w.-]+?)"
@@ -310,6 +314,35 @@ def tokenizer_json(kind, **model):
   return values
 
 
+def complete_json(values, ids, special):
+  """Adds the other keys that the tokenizers library wants.
+
+  Args:
+    values: a `tokenizer_json`.
+    ids: dict from tokens to ids.
+    special: special tokens of the model.
+  """
+  flags = ("single_word", "lstrip", "rstrip", "normalized")
+  values["added_tokens"] = [
+    {
+      "id": ids[token],
+      "content": token,
+      "special": True,
+      **dict.fromkeys(flags, False),
+    }
+    for token in sorted(special, key=ids.get)
+  ]
+  processor = values["post_processor"]
+  if processor["type"] == "TemplateProcessing":
+    processor["special_tokens"] = {
+      token: {"id": token, "ids": [ids[token]], "tokens": [token]}
+      for token in ("[CLS]", "[SEP]", "<s>", "</s>")
+      if token in special
+    }
+    processor["single"] = processor["pair"][:3]
+  return {"version": "1.0", "truncation": None, "padding": None, **values}
+
+
 _TYPES = {
   np.dtype(numpy_type): name
   for numpy_type, name in (
@@ -448,3 +481,11 @@ def write_pickle(path, value, storages=(), is_old=False):
   with zipfile.ZipFile(path, "w") as archive:
     for name, content in {**files, "version": b"3\n"}.items():
       archive.writestr(f"archive/{name}", content)
+
+
+def write_pickled_model(directory):
+  """Writes a small BERT for transformers, with pickled weights."""
+  save_huggingface(shared_extractor(), directory)
+  path = directory / "model.safetensors"
+  write_torch_file(directory / "pytorch_model.bin", load_file(path))
+  path.unlink()

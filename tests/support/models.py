@@ -133,8 +133,8 @@ def tiny_pieces(family):
 
 
 @functools.cache
-def trained_pieces(family, texts=()):
-  """`SentencePieces` that the package sentencepiece trains."""
+def trained_pieces(family, texts=(), **options):
+  """`SentencePieces` that the package sentencepiece trains with `options`."""
   sentencepiece = pytest.importorskip("sentencepiece")
   content, size = io.BytesIO(), 3000 if texts else 40
   special = {"unk_id": 0, "bos_id": 1, "eos_id": 2}
@@ -154,6 +154,7 @@ def trained_pieces(family, texts=()):
     hard_vocab_limit=not texts,
     minloglevel=2,
     **special,
+    **options,
   )
   return sentence_pieces(content.getvalue(), family, "trained_pieces")
 
