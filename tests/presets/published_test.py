@@ -677,19 +677,6 @@ def test_the_page_says_of_each_checkpoint_whether_it_loads(repository):
       assert shown[name] == "loads" + is_pickled * ", from pickled weights"
 
 
-def test_the_page_has_the_share_of_refused_keys(repository):
-  page = (repository / _PAGE).read_text("utf-8")
-  rows = re.findall(r"^\| (.+) \| .+ \| (\d+) of (\d+) \|$", page, re.M)
-  forms = _by_name().values()
-  assert {int(total) for _, _, total in rows} == {len(forms)}
-  refused = [form.get("refused", "") for form in forms]
-  for keys, number, _ in rows:
-    names = re.findall("`([^`]+)`", keys)
-    assert int(number) == sum(any(n in x for n in names) for x in refused)
-  others = sum(x not in ("", "model_type") for x in refused)
-  assert sum(int(number) for _, number, _ in rows) == others
-
-
 def test_the_forms_are_those_of_the_facts():
   path = _FOLDER.parents[2] / "shared" / "checkpoints" / "facts.json"
   if not path.exists():
