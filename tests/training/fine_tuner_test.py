@@ -58,6 +58,7 @@ def test_training_without_a_folder_keeps_no_checkpoint(squad_file, capsys):
   assert "Saved" not in capsys.readouterr().err
 
 
+@pytest.mark.large
 def test_answers_follow_what_lora_learned(squad_file):
   extractor = tiny_extractor()
   (before,) = extractor.window_logits(squad_file.examples[:1])
