@@ -148,6 +148,8 @@ def test_the_oldest_checkpoints_are_deleted_and_others_stay(saved):
   run.restore()
   run.save(8)
   assert _indexes(saved) == ["7", "8", "x"]
+  listed = tf.train.get_checkpoint_state(saved).all_model_checkpoint_paths
+  assert list(map(os.path.basename, listed)) == ["model.ckpt-7", "model.ckpt-8"]
   data = [path.name for path in saved.glob("*.data*")]
   assert sorted(name[11] for name in data) == ["7", "8"]
   assert (saved / "model.ckpt-1.notes").exists()
