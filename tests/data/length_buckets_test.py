@@ -1,19 +1,9 @@
-"""Batches of examples' windows, and of windows of similar length."""
+"""Batches of windows of similar length."""
 
 import numpy as np
-import pytest
 
-from bert_span import SpanPreprocessor, SquadExample, WindowOptions
-from bert_span.data import window_batches as batches_lib
 from bert_span.data.labelled_windows import PackedWindows
 from bert_span.data.length_buckets import BucketedBatches
-from bert_span.data.window_batches import (
-  example_arrays,
-  example_batches,
-  labelled_batches,
-  window_batches,
-)
-from bert_span.squad.example import AnswerSpan
 
 _MAX = 40
 _WIDTH = 16
@@ -126,54 +116,3 @@ def test_mean_padded_length_is_that_of_an_epoch():
     batches = BucketedBatches(_windows(lengths), 8, _MAX, width, seed=0)
     assert batches.mean_padded_length() == mean
   assert batches.dataset(0).element_spec["token_ids"].shape == [8, _MAX]
-
-
-_VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "d"]
-
-
-def _example(context, *answers):
-  return SquadExample("id", "a", context, answers)
-
-
-def test_zero_bytes_at_the_end_and_lone_surrogates_keep_their_place():
-  assert set(example_arrays([_example("b")])) == {"question", "context"}
-  arrays = example_arrays([_example("b\x00\x00"), _example("\ud83d b")])
-  assert arrays["context"].tolist() == [b"b\x00\x00", "\ufffd b".encode()]
-
-
-def test_a_batch_ends_at_64_examples_or_where_characters_are_too_many():
-  limit = batches_lib.CHARACTERS_PER_BATCH
-  paragraph = _example("b" * 800)
-  sizes = [len(batch) for batch in example_batches([paragraph] * 130)]
-  assert sizes == [64, 64, 2]
-  book = _example("b" * limit)  # and a question of one character
-  half = _example("b" * (limit // 2 - 1))
-  batches = example_batches([paragraph, book, half, half, paragraph])
-  assert batches == [[paragraph], [book], [half, half], [paragraph]]
-  assert example_batches([]) == []
-
-
-@pytest.mark.usefixtures("eager")
-def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
-  monkeypatch.setattr(batches_lib, "CHARACTERS_PER_BATCH", 6)
-  examples = [
-    _example("b", AnswerSpan("b", 0)),
-    _example("c\x00"),
-    _example("b c d", AnswerSpan("d", 4)),
-    _example(""),
-    _example("d"),
-  ]
-  preprocessor = SpanPreprocessor(_VOCABULARY, options=WindowOptions(6, 1, 1))
-  batches = list(window_batches(examples, preprocessor.windows))
-  assert [example for batch, _ in batches for example in batch] == examples
-  labelled = [
-    windows | labels
-    for _, windows, labels, _ in labelled_batches(examples, preprocessor)
-  ]
-  for name, expected in (
-    ("example_index", [[0, 1], [0, 0], [1]]),
-    ("start_positions", [[3, 0], [0, 4], [0]]),
-  ):
-    assert [windows[name].tolist() for windows in labelled] == expected
-  np.testing.assert_array_equal(batches[-1][1]["token_ids"], [[2, 4, 3, 7, 3]])
-  assert not list(window_batches([], preprocessor.windows))

@@ -10,13 +10,14 @@ from bert_span.modeling.encoder import layer_calls
 from bert_span.modeling.encoder_modes import computing_in, recomputing_layers
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.training.step_runner import seed_dropout
-from tests.support.models import ALBERT, tiny_encoder
+from tests.support.models import tiny_encoder
 from tests.support.training import LOSS_FN, batches, make_span_model
 
 _DEBERTA = {"architecture": "deberta-v2", "position_buckets": 8}
 # Layers that are computed in blocks of 2 tokens, of 12.
 _MODERNBERT = {"architecture": "modernbert", "sliding_window_size": 4}
-_ALBERT = {"architecture": "albert", **ALBERT}
+# A layer that is called twice.
+_ALBERT = {"architecture": "albert", "num_layers": 2, "embedding_dim": 6}
 
 
 def logits(model):
@@ -27,9 +28,10 @@ def logits(model):
 @pytest.mark.parametrize(
   ("precision", "encoder"),
   [
-    *(("bfloat16", {}), ("float16", {}), ("bfloat16", _DEBERTA)),
-    *((precision, _MODERNBERT) for precision in ("bfloat16", "float16")),
-    ("bfloat16", {**_ALBERT, "num_layers": 2}),
+    ("float16", {}),
+    ("bfloat16", _DEBERTA),
+    ("bfloat16", _MODERNBERT),
+    ("bfloat16", _ALBERT),
   ],
 )
 def test_matrix_products_are_in_half_precision_and_the_rest_is_not(
@@ -81,14 +83,10 @@ def loss_and_gradients(model, is_compiled=True):
   ("precision", "is_compiled", "rtol", "atol", "encoder"),
   [
     ("float32", True, 1e-5, 1e-7, {}),
-    ("bfloat16", False, 1e-2, 1e-3, {}),
     ("float32", True, 1e-5, 1e-7, _DEBERTA),
     ("bfloat16", False, 1e-2, 1e-3, _DEBERTA),
     ("float32", True, 1e-5, 1e-7, {**_MODERNBERT, "num_layers": 2}),
-    ("bfloat16", False, 1e-2, 1e-3, _MODERNBERT),
-    # Layers that are called twice.
     ("float32", True, 1e-5, 1e-7, _ALBERT),
-    ("bfloat16", False, 1e-2, 1e-3, {**_ALBERT, "num_layers": 2}),
   ],
 )
 def test_recomputed_layers_have_the_same_loss_gradients_and_masks(

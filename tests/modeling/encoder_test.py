@@ -5,14 +5,16 @@ import numpy as np
 import pytest
 
 from bert_span.modeling import encoder
+from bert_span.modeling.architectures import ARCHITECTURES
 from bert_span.modeling.encoder import EncoderConfig
-from tests.support.models import INPUTS, tiny_config, tiny_encoder
-
-
-def test_deberta_needs_buckets_that_fit_its_positions():
-  for buckets in (None, 10):
-    with pytest.raises(ValueError, match=f"6 positions.*Received: {buckets}"):
-      tiny_config(architecture="deberta-v2", position_buckets=buckets)
+from tests.support.models import (
+  ALBERT,
+  INPUTS,
+  MOBILEBERT,
+  tiny_config,
+  tiny_encoder,
+  varied_encoder,
+)
 
 
 @pytest.mark.parametrize("architecture", ["t5", "mobilebert"])
@@ -63,3 +65,71 @@ def test_window_longer_than_the_position_table_is_refused():
   encoder.check_sequence_length(backbone, 6)
   with pytest.raises(ValueError, match=r"at most 6.*Received: 7"):
     encoder.check_sequence_length(backbone, 7)
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_an_encoder_has_the_settings_of_its_config(name):
+  changes = {"activation": "relu", "layer_norm_epsilon": 1e-3}
+  changes |= {"dropout": 0.2, "attention_dropout": 0.3, "embedding_dim": 4}
+  config = tiny_config(architecture=name, **changes)
+  found = encoder.encoder_config(encoder.build_encoder(config))
+  assert type(found) is type(config)
+  # Other fields are not of this architecture.
+  for field in {*changes, *ARCHITECTURES[name].arguments} - {"embedding_dim"}:
+    assert getattr(found, field) == getattr(config, field), field
+  if "embedding_dim" in ARCHITECTURES[name].arguments:
+    assert found.embedding_dim == 4
+
+
+@pytest.mark.parametrize(
+  ("dtype", "changes"),
+  [
+    *(("bfloat16", {"architecture": name}) for name in ARCHITECTURES),
+    ("float16", {"architecture": "mobilebert", **MOBILEBERT}),
+    ("mixed_bfloat16", {"architecture": "mobilebert", **MOBILEBERT}),
+    ("float16", {"architecture": "modernbert"}),
+  ],
+)
+def test_vectors_in_half_precision_are_near_those_in_float32(dtype, changes):
+  exact, rounded = (varied_encoder(d, **changes) for d in ("float32", dtype))
+  rounded.set_weights(exact.get_weights())
+  expected, found = (
+    np.asarray(encoder.encode(each, INPUTS), np.float32)[
+      INPUTS["token_ids"] > 0
+    ]
+    for each in (exact, rounded)
+  )
+  scale = np.abs(expected).max()
+  assert 0 < np.abs(found - expected).max() < 0.1 * scale
+
+
+def test_the_layers_of_a_group_are_called_before_those_of_the_next():
+  backbone = tiny_encoder(architecture="albert", **ALBERT)
+  assert [layer.name for layer in encoder.layer_calls(backbone)] == [
+    f"group_{group}_inner_layer_{layer}"
+    for group in (0, 1)
+    for _ in (0, 1)  # Four layers of two groups: each is called twice.
+    for layer in (0, 1, 2)
+  ]
+
+
+def test_merged_weights_are_those_of_a_model_without_lora():
+  backbone = tiny_encoder()
+  plain = {weight.path: weight.numpy() for weight in backbone.weights}
+  backbone.enable_lora(2)
+  for weight in backbone.weights:
+    if "lora" in weight.path:
+      weight.assign(weight + 1)
+  merged = {w.path: value for w, value in encoder.merged_weights(backbone)}
+  assert merged.keys() == plain.keys()
+  changed = {p for p in plain if not np.array_equal(merged[p], plain[p])}
+  attention = "transformer_layer_0/self_attention_layer"
+  assert changed == {f"{attention}/{x}/kernel" for x in ("query", "value")}
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* quantize")
+def test_a_quantized_layer_is_named():
+  backbone = tiny_encoder()
+  backbone.quantize("int8")
+  with pytest.raises(ValueError, match="int8"):
+    encoder.encoder_config(backbone)

@@ -4,9 +4,9 @@ import keras
 import numpy as np
 import pytest
 
-from bert_span.modeling import mobilebert, mobilebert_layers
 from bert_span.modeling.encoder import encode
 from bert_span.modeling.keras_internals import sublayers
+from bert_span.modeling.mobilebert import MobileBertBackbone
 from bert_span.squad.example import SquadExample
 from bert_span.text.options import WindowOptions
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
@@ -20,16 +20,8 @@ from tests.support.models import (
 )
 
 
-def test_no_norm_scales_and_shifts():
-  layer = mobilebert_layers.NoNorm()
-  layer.build((None, 2))
-  layer.gamma.assign([2, 3])
-  layer.beta.assign([1, -1])
-  assert layer(np.array([[5.0, 7.0]])).numpy().tolist() == [[11, 20]]
-
-
 def test_a_token_is_embedded_with_its_right_and_left_neighbours():
-  backbone = mobilebert.MobileBertBackbone(
+  backbone = MobileBertBackbone(
     5, 1, 1, hidden_dim=3, embedding_dim=1, max_sequence_length=4
   )
   for weight in backbone.weights:
@@ -62,10 +54,19 @@ def test_the_backbone_is_made_again_from_its_config(changes):
   assert np.abs(again(INPUTS, training=True) - expected).max() > 1e-4
 
 
-@pytest.mark.large
-@pytest.mark.parametrize("dynamic_length", [False, True])
-def test_answers_do_not_depend_on_the_padding(tmp_path, dynamic_length):
-  """A window of 32 or 64 fills a multiple of 32: is [SEP] followed by [PAD]?"""
+def _assert_same(predictions, expected):
+  for prediction, wanted in zip(predictions, expected, strict=True):
+    found, wanted = prediction.answer, wanted.answer
+    assert (found.text, found.char_start) == (wanted.text, wanted.char_start)
+    assert found.score == pytest.approx(wanted.score, rel=1e-4)
+
+
+@pytest.fixture(scope="module")
+def padded():
+  """A model that reads [SEP], questions, and its answers, all in one batch.
+
+  Windows of 32 and of 64 fill a multiple of 32: no [PAD] follows their [SEP].
+  """
   options = WindowOptions(96, 64, 8)
   extractor = extractor_of("mobilebert", window_options=options)
   for weight in extractor.backbone.weights:
@@ -79,13 +80,23 @@ def test_answers_do_not_depend_on_the_padding(tmp_path, dynamic_length):
   tables = list(extractor.window_logits(examples))
   lengths = tables[0].windows["padding_mask"].sum(1)
   assert {32, 64} <= set(lengths)
-  expected = list(extractor.predictions(examples))
-  alone = [next(extractor.predictions([example])) for example in examples]
+  return extractor, examples, list(extractor.predictions(examples))
+
+
+@pytest.mark.large
+def test_an_answer_is_the_same_alone_and_in_a_batch(padded):
+  extractor, examples, expected = padded
+  alone = (next(extractor.predictions([example])) for example in examples)
+  _assert_same(alone, expected)
+
+
+@pytest.mark.large
+@pytest.mark.usefixtures("few_samples")
+@pytest.mark.parametrize("dynamic_length", [False, True])
+def test_a_tflite_file_answers_whatever_its_padding(
+  padded, tmp_path, dynamic_length
+):
+  extractor, examples, expected = padded
   path = str(tmp_path / "model.tflite")
   extractor.export(path, "litert", dynamic_length=dynamic_length)
-  by_file = TFLiteSpanExtractor(path).predictions(examples)
-  for wanted, *found in zip(expected, alone, by_file, strict=True):
-    wanted = wanted.answer
-    for each in (prediction.answer for prediction in found):
-      assert (each.text, each.char_start) == (wanted.text, wanted.char_start)
-      assert each.score == pytest.approx(wanted.score, rel=1e-4)
+  _assert_same(TFLiteSpanExtractor(path).predictions(examples), expected)

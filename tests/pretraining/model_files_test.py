@@ -120,7 +120,7 @@ def test_the_heads_of_old_and_of_wrapped_files_are_read(
   save_file(old, path)
   assert_same_heads(read_pretraining_heads(str(tmp_path)), mlm_tensors(model))
   save_file(old | tensors, path)
-  with pytest.raises(ValueError, match="same weight"):
+  with pytest.raises(ValueError, match=f"{path.name}.*{path.name}"):
     read_pretraining_heads(str(tmp_path))
 
 
@@ -166,10 +166,10 @@ def test_heads_of_another_size_with_holes_or_damaged_are_refused(
 ):
   tensors = head_tensors(model)
   wrong = {**tensors, "cls/predictions/output_bias": np.zeros(5, "float32")}
-  with pytest.raises(ValueError, match=r"output_bias of there .* \[5\]"):
+  with pytest.raises(ValueError, match=r"output_bias .*there.*\[5\]"):
     assign_heads(model, wrong, "there")
   del tensors["cls/span_boundary/transform_2/dense/bias"]
-  with pytest.raises(ValueError, match=r"cls/span_boundary/.* of there"):
+  with pytest.raises(ValueError, match=r"cls/span_boundary/.*there"):
     assign_heads(model, tensors, "there")
   (tmp_path / HEADS_FILE).write_bytes(b"damaged")
   with pytest.raises(ValueError, match=HEADS_FILE):

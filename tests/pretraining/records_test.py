@@ -91,18 +91,18 @@ def test_records_of_another_kind_are_refused(paths, tmp_path):
     batches_of(paths, max_predictions=3)
   vocabulary = PRETRAINING_INPUT.vocabulary
   others = dataclasses.replace(PRETRAINING_INPUT, vocabulary=vocabulary[::-1])
-  with pytest.raises(ValueError, match="another vocabulary"):
+  with pytest.raises(ValueError, match=r"a\.tfrecord.*vocabulary"):
     RecordBatches(others, [TextFile(paths[0])], 4)
   alone = str(shutil.copy(paths[0], tmp_path))  # without what is beside it
   few = dataclasses.replace(PRETRAINING_INPUT, vocabulary=vocabulary[:5])
-  with pytest.raises(ValueError, match=r"the id \d+, .* 5 tokens"):
+  with pytest.raises(ValueError, match=r"a\.tfrecord.* id \d+,.* 5 "):
     RecordBatches(few, [TextFile(alone)], 4)
   with pytest.raises(ValueError, match=r"a\.tfrecord"):  # They are no text.
     next(PRETRAINING_INPUT.sequences([TextFile(path) for path in paths]))
   path = str(tmp_path / "empty.tfrecord")
   # An endless dataset of nothing would never end.
   pathlib.Path(path).touch()
-  with pytest.raises(ValueError, match=r"no records in .*empty\.tfrecord"):
+  with pytest.raises(ValueError, match=r"empty\.tfrecord"):
     batches_of([path])
   with tf.io.TFRecordWriter(path) as writer:
     writer.write(serialized_example({}))
@@ -165,14 +165,14 @@ def test_a_damaged_file_is_named(paths, tmp_path, damage):
 def test_a_file_that_was_copied_over_another_is_refused(paths, tmp_path):
   copy = str(tmp_path / "c.tfrecord")
   shutil.copy(paths[0], copy)
-  with pytest.raises(ValueError, match=r"c\.tfrecord begins.*a\.tfrecord"):
+  with pytest.raises(ValueError, match=r"c\.tfrecord.*a\.tfrecord"):
     batches_of([*paths, copy])
 
 
 def test_records_without_a_count_are_read_with_a_note(paths, tmp_path, capsys):
   path = shutil.copy(paths[0], tmp_path)
   assert len(rows_of_tensors(batches_of([path]))) > 5
-  assert "a.tfrecord has no count" in capsys.readouterr().err
+  assert "a.tfrecord" in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_finished_has_no_name(tmp_path, sequences):
@@ -199,5 +199,5 @@ def test_every_copy_is_masked_anew_and_workers_share_the_files(tmp_path):
   assert len(twice) == 2 * len(once) > 4
   assert twice[: len(once)] == once != twice[len(once) :]
   assert sum(len(copies(1, 2, worker)) for worker in (0, 1)) == len(once)
-  with pytest.raises(ValueError, match="3 workers cannot share 2 files"):
+  with pytest.raises(ValueError, match=r"3 workers.*2 files"):
     copies(1, 3)

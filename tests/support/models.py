@@ -21,7 +21,8 @@ from bert_span.client.predict_api import rows_of_columns
 from bert_span.client.served_answer import prediction_of_row
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
-from bert_span.modeling.encoder import build_encoder
+from bert_span.modeling.encoder import build_encoder, encode
+from bert_span.modeling.inference_encoder import InferenceEncoder
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.serving import fresh_process, verification
 from bert_span.serving.signatures import ServedModel, write_saved_model
@@ -90,6 +91,50 @@ def tiny_config(**changes):
 
 def tiny_encoder(dtype=None, **changes):
   return build_encoder(tiny_config(**changes), dtype)
+
+
+def varied_encoder(dtype=None, **changes):
+  """An encoder for 20 tokens in which no weight is 0 or 1, biases included."""
+  keras.utils.set_random_seed(0)
+  sizes = {"vocabulary_size": 50, "num_segments": 3, "num_layers": 2}
+  sizes |= {"num_heads": 4, "hidden_dim": 32, "max_sequence_length": 20}
+  backbone = tiny_encoder(dtype, **sizes | changes)
+  rng = np.random.default_rng(0)
+  for weight in backbone.weights:
+    weight.assign(weight + rng.normal(0, 0.1, weight.shape))
+  return backbone
+
+
+def assert_computed_for_inference(backbone):
+  """Compares a `varied_encoder` with its encoder for inference."""
+  rng = np.random.default_rng(1)
+  mask = np.arange(20) < np.array([[20], [13], [1]])
+  # Padding has ids, too, so that nothing but the mask hides it.
+  inputs = {
+    "token_ids": rng.integers(0, 50, mask.shape, np.int32),
+    "segment_ids": rng.integers(0, 3, mask.shape, np.int32),
+    "padding_mask": mask.astype(np.int32),
+  }
+  expected, given = encode(backbone, inputs), InferenceEncoder(backbone)(inputs)
+  assert (given.dtype, given.shape) == (expected.dtype, expected.shape)
+  given, expected = (
+    tf.cast(x, tf.float32).numpy()[mask] for x in (given, expected)
+  )
+  assert np.abs(expected).max() > 0.5  # there is something to compare
+  # How far half a precision may be from itself in another order of sums: two
+  # steps of numbers up to 4.
+  atol = {"bfloat16": 2**-5, "float16": 2**-8}.get(backbone.compute_dtype, 1e-5)
+  np.testing.assert_allclose(given, expected, atol=atol, rtol=0)
+
+
+def assert_adapters_are_added_for_inference(backbone):
+  """The same of a `varied_encoder` with LoRA."""
+  backbone.enable_lora(2)
+  adapters = [w for w in backbone.weights if "lora" in w.path]
+  assert adapters
+  for weight in adapters:
+    weight.assign(keras.random.normal(weight.shape, stddev=0.3, seed=1))
+  assert_computed_for_inference(backbone)
 
 
 VOCABULARY = [

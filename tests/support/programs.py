@@ -6,12 +6,14 @@ import dataclasses
 import functools
 import importlib
 import io
+import json
 import multiprocessing
 import os
 import pathlib
 import re
 import runpy
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -148,6 +150,28 @@ def undeclared_files(program, folder):
 def start_program(name, *arguments, environ=()):
   """Starts a module, or a script that ends in .py, as a `Program`."""
   return Program([str(name), *map(str, arguments)], dict(environ))
+
+
+def start_workers(name, *arguments):
+  """Starts a program as two workers of one training; a list of `Program`."""
+  anywhere = ("127.0.0.1", 0)
+  with socket.create_server(anywhere) as a, socket.create_server(anywhere) as b:
+    # Ports that were free a moment ago.
+    workers = [f"127.0.0.1:{each.getsockname()[1]}" for each in (a, b)]
+  programs = []
+  for index in range(2):
+    task = {"type": "worker", "index": index}
+    config = json.dumps({"cluster": {"worker": workers}, "task": task})
+    environ = {"TF_CONFIG": config}
+    programs.append(start_program(name, *arguments, environ=environ))
+  return programs
+
+
+def finish_workers(programs, status=0):
+  """Waits for workers that must end with a status; list of their runs."""
+  done = [program.finish() for program in programs]
+  assert [run.returncode for run in done] == [status] * 2, done
+  return done
 
 
 class Program:

@@ -1,7 +1,6 @@
 """Trainers of small models, and what they are given."""
 
 import dataclasses
-import functools
 import shutil
 
 import keras
@@ -21,21 +20,21 @@ from bert_span.training.fine_tuner import window_loss_fn
 from bert_span.training.learning_rate import WarmupLinearDecay
 from bert_span.training.loop import Trainer
 from bert_span.training.optimizer import BertAdamW
-from bert_span.training.options import ExecutionOptions, TrainOptions
+from bert_span.training.options import TrainOptions
 from tests.support.models import tiny_config, tiny_encoder
 
 NUM_STEPS = 7
 BATCH = 4
-VOCAB = 20
+_NUM_TOKENS = 20
 
 
-def make_model(width=6, dropout=0.3, seed=3):
+def make_model(seed=3):
   """A token classifier small enough to train in milliseconds a step."""
   keras.utils.set_random_seed(seed)
   tokens = keras.Input([None], dtype="int32")
-  hidden = keras.layers.Embedding(VOCAB, width)(tokens)
+  hidden = keras.layers.Embedding(_NUM_TOKENS, 6)(tokens)
   hidden = keras.layers.LayerNormalization(name="layer_norm")(hidden)
-  hidden = keras.layers.Dropout(dropout)(hidden)
+  hidden = keras.layers.Dropout(0.3)(hidden)
   pooled = keras.layers.Dense(3, name="pooler")(hidden)
   logits = keras.layers.Dense(1, name="logits")(hidden)
   return keras.Model(tokens, {"logits": logits, "pooled": pooled})
@@ -52,7 +51,7 @@ def make_batch(step):
   """The batch of a step: other length, other windows, nothing but its step."""
   generator = np.random.default_rng(step)
   length = 3 + step % 4
-  ids = generator.integers(0, VOCAB, (BATCH, length))
+  ids = generator.integers(0, _NUM_TOKENS, (BATCH, length))
   positions = generator.integers(0, length, BATCH)
   return {
     "input_ids": ids.astype(np.int32),
@@ -110,24 +109,8 @@ def copy_stopped(run, stopped, step):
   tf.compat.v1.train.update_checkpoint_state(str(stopped), newest, [newest])
 
 
-def assert_same_checkpoint(output_dir, expected_dir):
-  """Compares all that the latest checkpoints hold, but TensorFlow's notes."""
-  found, expected = map(_checkpoint_tensors, (output_dir, expected_dir))
-  assert set(found) == set(expected)
-  for name, value in expected.items():
-    np.testing.assert_array_equal(found[name], value, err_msg=name)
-
-
-def _checkpoint_tensors(output_dir):
-  reader = tf.train.load_checkpoint(tf.train.latest_checkpoint(output_dir))
-  return {
-    name: reader.get_tensor(name)
-    for name in reader.get_variable_to_shape_map()
-    if "OBJECT_GRAPH" not in name and "save_counter" not in name
-  }
-
-
-VOCAB, STEPS, LENGTH = 50, 5, 12
+STEPS, LENGTH = 5, 12
+_VOCABULARY_SIZE = 50
 # Of a model of prepared windows, only the classes of labels are needed.
 LOSS_FN = window_loss_fn(SpanPreprocessor, SpanLoss())
 
@@ -136,7 +119,7 @@ def make_span_model(dropout=0.0, num_layers=2, **encoder):
   """A model of width 32, the same weights every time."""
   keras.utils.set_random_seed(3)
   backbone = tiny_encoder(
-    vocabulary_size=VOCAB,
+    vocabulary_size=_VOCABULARY_SIZE,
     num_layers=num_layers,
     hidden_dim=32,
     intermediate_dim=64,
@@ -156,7 +139,7 @@ def batches(batch_size, first_step):
     length = LENGTH - step % 2
     rows = batch_size if isinstance(batch_size, int) else batch_size[step]
     shape = (rows, length)
-    ids = rng.integers(1, VOCAB // 3, shape)
+    ids = rng.integers(1, _VOCABULARY_SIZE // 3, shape)
     mask = np.arange(length) < rng.integers(4, length + 1, (rows, 1))
     return {
       "token_ids": (ids * mask).astype(np.int32),
@@ -167,53 +150,6 @@ def batches(batch_size, first_step):
     }
 
   return dataset_fn(first_step, STEPS, batch)
-
-
-class Run:
-  """One training, and what it left."""
-
-  def __init__(
-    self,
-    folder,
-    strategy,
-    batch_size=6,
-    dropout=0.0,
-    loss_fn=LOSS_FN,
-    unsummed=False,
-    layer_decay=1.0,
-    name=None,
-    architecture="bert",
-    **execution,
-  ):
-    with strategy.scope():
-      self.model = make_span_model(dropout, 1, architecture=architecture)
-      self.optimizer = BertAdamW(
-        WarmupLinearDecay(1e-2, STEPS, 1),
-        layer_decay=layer_decay,
-      )
-    before = compared_weights(self.model)
-    table = self.model.backbone.token_embedding.embeddings.path
-    folder = folder / (name or f"run{len(list(folder.iterdir()))}")
-    self.trainer = Trainer(
-      self.model,
-      loss_fn,
-      self.optimizer,
-      STEPS,
-      TrainOptions(
-        train_batch_size=np.max(batch_size).item(),
-        clip_norm=0.1,
-        iterations_per_loop=1,
-        seed=0,
-        execution=ExecutionOptions(**execution),
-      ),
-      folder,
-      strategy=strategy,
-      unsummed_embeddings=(table,) if unsummed else (),
-    )
-    self.trainer.train(functools.partial(batches, batch_size))
-    self.events = read_events(folder)
-    self.weights = compared_weights(self.model)
-    self.moved = max_difference(before, self.weights)
 
 
 def compared_weights(model):

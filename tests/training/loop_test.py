@@ -1,4 +1,7 @@
+"""The training loop: updates by hand, exact resume, and what is refused."""
+
 import json
+import re
 import warnings
 
 import keras
@@ -42,7 +45,7 @@ def test_a_stopped_run_ends_with_the_very_weights_of_an_unstopped_one(
   _, whole = finished
   # Stops in step 6, between two checkpoints.
   stopped = make_trainer(tmp_path)
-  with pytest.raises(ValueError, match="ended at step 5"):
+  with pytest.raises(ValueError, match="step 5"):
     stopped.train(lambda first: dataset_fn(first, last_step=5))
   capsys.readouterr()
   resumed = make_trainer(tmp_path, make_model(seed=99))
@@ -75,13 +78,6 @@ def test_a_step_is_traced_once_and_spares_weights_without_gradient(finished):
     assert np.array_equal(*kernels) == is_same
 
 
-def test_a_run_of_another_format_does_not_continue(finished, monkeypatch):
-  folder, _ = finished
-  monkeypatch.setattr("bert_span.training.checkpoints.RUN_FORMAT", 2)
-  with pytest.raises(ValueError, match=r"model\.ckpt-7 .*format is 1, not 2"):
-    make_trainer(folder).train(dataset_fn)
-
-
 def test_a_complete_run_has_the_files_of_run_squad_and_is_not_trained_again(
   finished, tmp_path, capsys
 ):
@@ -93,7 +89,7 @@ def test_a_complete_run_has_the_files_of_run_squad_and_is_not_trained_again(
   # How often is saved may change within a run.
   again = make_trainer(folder, make_model(seed=99), save_checkpoints_steps=5)
   assert again.train(dataset_fn=None) == 0  # asks for no data
-  assert "nothing to train" in capsys.readouterr().err.splitlines()[-1]
+  assert "All 7 steps" in capsys.readouterr().err.splitlines()[-1]
   assert_same(again.model.get_weights(), whole.model.get_weights())
 
 
@@ -165,7 +161,7 @@ def test_repeated_ids_are_summed_before_the_norm_unless_asked_otherwise(
 def test_a_loss_without_the_model_is_refused(tmp_path):
   trainer = make_trainer(tmp_path)
   trainer.loss_fn = lambda model, batch: tf.ones([BATCH])
-  with pytest.raises(ValueError, match="must depend on a trainable weight"):
+  with pytest.raises(ValueError, match=r"loss_fn.* 7 trainable"):
     trainer.train(dataset_fn)
 
 
@@ -173,34 +169,22 @@ def test_a_run_is_not_continued_with_other_options(finished):
   folder, _ = finished
   changed = {"rate": 0.2, "num_train_steps": 9, "train_batch_size": 8}
   flags = [RunFlags(str(folder), "not accepted")]
-  with pytest.raises(ValueError, match=r"another .*output_dir") as error:
+  with pytest.raises(ValueError, match="output_dir") as error:
     make_trainer(folder, callbacks=flags, **changed).train(dataset_fn)
   assert not (folder / "run.flags").exists()
-  for name, change in (
-    ("optimizer.learning_rate.learning_rate", "0.1, is now 0.2"),
-    ("num_train_steps", "7, is now 9"),
-    ("train_batch_size", "4, is now 8"),
+  for name, old, new in (
+    ("optimizer.learning_rate.learning_rate", "0.1", "0.2"),
+    ("num_train_steps", "7", "9"),
+    ("train_batch_size", "4", "8"),
   ):
-    assert f" {name} was {change}" in str(error.value)
-
-
-def test_a_checkpoint_of_another_model_is_refused(finished):
-  wider = make_trainer(finished[0], make_model(width=8))
-  with pytest.raises(ValueError, match=r"embeddings has shape \[20, 8\]"):
-    wider.train(dataset_fn)
-
-
-def test_a_checkpoint_of_another_program_is_refused(tmp_path):
-  tf.train.Checkpoint(x=tf.Variable(1.0)).save(tmp_path / "model.ckpt")
-  with pytest.raises(ValueError, match=" init_checkpoint"):
-    make_trainer(tmp_path).train(dataset_fn)
+    assert re.search(rf" {name} [a-z ]+{old}\b[^;]+{new}\b", str(error.value))
 
 
 def test_a_run_without_checkpoint_begins_anew_with_the_dropout_of_another_seed(
   finished, tmp_path
 ):
   stopped = make_trainer(tmp_path)
-  with pytest.raises(ValueError, match="ended at step 1"):
+  with pytest.raises(ValueError, match="step 1"):
     stopped.train(lambda first: dataset_fn(first, last_step=1))
   other = make_trainer(tmp_path, seed=5)
   assert other.train(dataset_fn) == NUM_STEPS
@@ -223,6 +207,6 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_is_not_saved(tmp_path):
     return tf.where(is_spoiled, np.nan, loss_fn(model, batch))
 
   trainer.loss_fn = spoiled_loss_fn
-  with pytest.raises(ValueError, match="loss of step 4 is nan"):
+  with pytest.raises(ValueError, match=r"loss of step 4.*nan"):
     trainer.train(dataset_fn)
   assert [p.name for p in tmp_path.glob("*.index")] == ["model.ckpt-2.index"]

@@ -1,4 +1,7 @@
+"""Lines, the bar and the curves of a training."""
+
 import math
+import re
 import sys
 import types
 
@@ -36,8 +39,8 @@ def test_a_log_file_gets_a_line_a_minute_and_one_at_the_end(
   assert not progress.is_due
   # After 10 s, then every 60 s of 300, then the last step.
   log = capsys.readouterr().err
-  steps = [line.split(" of ")[0] for line in log.splitlines()]
-  assert steps == [f"Step {s}" for s in (10, 70, 130, 190, 250, 300)]
+  steps = [line.split()[1] for line in log.splitlines()]
+  assert steps == ["10", "70", "130", "190", "250", "300"]
   assert "\r" not in log
 
 
@@ -54,10 +57,10 @@ def test_a_line_has_loss_rate_speed_and_time_left(make_progress, capsys):
   progress, clock = make_progress(40, 100)
   _report_twice(progress, clock)
   # 10 steps and 80 windows in 60 s: 49 more steps take 294 s.
-  assert capsys.readouterr().err.splitlines() == [
-    "Step 41 of 100 (41 %): loss 6.0000, learning rate 0.1",
-    "Step 51 of 100 (51 %): loss 2.5000, learning rate 0.1, "
-    "1.3 examples/s, 04:54 left",
+  lines = capsys.readouterr().err.splitlines()
+  assert [re.findall(r"[\d.:]*\d", line) for line in lines] == [
+    ["41", "100", "41", "6.0000", "0.1"],
+    ["51", "100", "51", "2.5000", "0.1", "1.3", "04:54"],
   ]
 
 
@@ -97,5 +100,5 @@ def test_a_skipped_step_is_counted_and_its_infinities_are_ignored(
 def test_an_infinite_norm_without_a_lower_scale_stops_the_run(make_progress):
   progress, _ = make_progress(0, 9)
   progress.add([step(2.0, math.inf, skipped=0.0)])
-  with pytest.raises(ValueError, match="global_norm of step 1 is inf"):
+  with pytest.raises(ValueError, match=r"global_norm of step 1.*inf"):
     progress.report(writes_event=True)

@@ -13,7 +13,9 @@ def test_a_folder_is_for_one_training_at_a_time(tmp_path):
   with locked_folder(str(output_dir)):
     unfinished.mkdir()
     with (
-      pytest.raises(ValueError, match=r"in use: process \d+ on .* trains"),
+      pytest.raises(
+        ValueError, match=rf"{output_dir}.* process {os.getpid()} "
+      ),
       locked_folder(str(output_dir), directories=["model"]),
     ):
       pass
@@ -39,7 +41,7 @@ def test_a_lock_that_is_no_plain_file_is_refused(tmp_path, make):
   target.write_text("two years")
   make(tmp_path / "run/run.lock", target)
   with (
-    pytest.raises(ValueError, match=r"run\.lock is not a plain file"),
+    pytest.raises(ValueError, match=r"run\.lock.*output_dir"),
     locked_folder(str(tmp_path / "run")),
   ):
     pass
@@ -50,7 +52,7 @@ def test_the_text_of_a_lock_need_not_be_utf_8(tmp_path):
   with locked_folder(str(tmp_path)):
     (tmp_path / "run.lock").write_bytes(b"process \xff\n")
     with (
-      pytest.raises(ValueError, match="is in use: process"),
+      pytest.raises(ValueError, match=f"{tmp_path}.*process"),
       locked_folder(str(tmp_path)),
     ):
       pass

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 
 import pytest
@@ -65,8 +66,9 @@ def test_every_evaluation_is_kept_shown_and_written(tmp_path, capsys):
   assert _scores_of(selection) == _SCORES  # 7: the last step in any case
   assert kept_steps == [2, 4]
   log = capsys.readouterr().err.splitlines()
-  assert "Evaluation at step 2: f1 60, exact_match 30, the best so far" in log
-  assert "Evaluation at step 6: f1 70, exact_match 35" in log
+  evaluations = [line for line in log if line.startswith("Evaluation")]
+  assert [" best" in line for line in evaluations] == [True, True, False, False]
+  assert re.search(r" 2: .*f1 60,.*exact_match 30\b", evaluations[0])
   file = json.loads((folder / "evaluations.json").read_text())
   assert (file["best_metric"], file["best_step"]) == ("f1", 4)
   assert [row["step"] for row in file["evaluations"]] == [2, 4, 6, 7]
@@ -78,11 +80,11 @@ def test_every_evaluation_is_kept_shown_and_written(tmp_path, capsys):
   assert_same(trainer.model.get_weights(), plain.model.get_weights())
   # It goes on with its options and its best model only.
   other, *_ = _selecting_trainer(folder, _SCORES, patience=3)
-  with pytest.raises(ValueError, match="early_stopping_patience was None"):
+  with pytest.raises(ValueError, match=r"early_stopping_patience .*None.* 3"):
     other.train(dataset_fn)
   shutil.rmtree(folder / "model")
   again, *_ = _selecting_trainer(folder, _SCORES)
-  with pytest.raises(ValueError, match=r"gone from .* output_dir"):
+  with pytest.raises(ValueError, match=f"{folder}/model.*output_dir"):
     again.train(dataset_fn)
 
 
@@ -91,8 +93,10 @@ def test_training_ends_when_patience_does_and_stays_ended(tmp_path, capsys):
   trainer, _, kept_steps = _selecting_trainer(tmp_path, scores, patience=2)
   assert trainer.train(dataset_fn) == 6
   assert kept_steps == [2]
-  reason = "Stopped after step 6: no better f1 in 2 evaluations since step 2."
-  assert capsys.readouterr().err.splitlines()[-1] == reason
+  reason = capsys.readouterr().err.splitlines()[-1]
+  assert re.findall(r"step \d|f1|in \d", reason) == [
+    *("step 6", "f1", "in 2", "step 2")
+  ]
   again, selection, kept_steps = _selecting_trainer(tmp_path, scores, 2)
   assert again.train(dataset_fn) == 0
   assert capsys.readouterr().err.splitlines()[-1] == reason
@@ -132,7 +136,7 @@ def test_a_killed_run_chooses_and_stops_as_one_that_was_not(
 
 def test_a_score_that_cannot_decide_is_refused(tmp_path):
   trainer, *_ = _selecting_trainer(tmp_path, {2: float("nan")})
-  with pytest.raises(ValueError, match="at step 2 is nan"):
+  with pytest.raises(ValueError, match=r"f1 .*step 2.*nan"):
     trainer.train(dataset_fn)
 
 
@@ -145,7 +149,7 @@ def test_a_damaged_selection_is_named_and_none_leaves_no_file(tmp_path):
     scored % ('"f1"', '{"f1": "2.0"}'),
   ):
     (tmp_path / "selection.json").write_text(text)
-    with pytest.raises(ValueError, match=r"selection\.json: not the"):
+    with pytest.raises(ValueError, match=r"selection\.json"):
       read_selection(tmp_path)
   write_selection(tmp_path, None)
   assert not os.listdir(tmp_path)
