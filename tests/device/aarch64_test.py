@@ -41,8 +41,9 @@ def test_the_page_builds_for_aarch64(page):
 
 
 @pytest.fixture(scope="module")
-def rows(page, reader, rows_of):
+def rows(page, reader, repository, rows_of):
   """A function that runs rows.cc, built and run as the page's program."""
+  (reader.folder / "tests").symlink_to(repository / "tests")
   done = reader.run(
     "cmake -S export/cpp -B build/aarch64 -DBERT_SPAN_PROGRAMS=rows\n"
     "cmake --build build/aarch64"
