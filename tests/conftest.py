@@ -4,20 +4,21 @@ import gc
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
 # As program.run_program does: both sides of a comparison compute alike.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
-from tests.support.models import assert_shared_are_unchanged, eagerly
+# Others load TensorFlow, for which the process that starts the workers waits:
+# fixtures import them.
 from tests.support.servers import (
   ModelServer,
   find_browser,
   open_browser,
   running,
 )
-from tests.support.squad import write_squad_files
 
 gc.disable()
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -53,7 +54,6 @@ def shared_data():
 @pytest.fixture(scope="session")
 def uncased_vocab_file():
   """The vocabulary of the uncased BERT models, or a skip."""
-  # Loads TensorFlow, for which the process that starts the workers waits.
   from bert_span.presets.packaged_minilm import find_packaged_minilm
 
   try:
@@ -85,12 +85,15 @@ def small_disk(tmp_path):
 def shared_extractors_stay_as_they_are():
   """A test that changes one would fail another, in an order of tests."""
   yield
-  assert_shared_are_unchanged()
+  if models := sys.modules.get("tests.support.models"):
+    models.assert_shared_are_unchanged()
 
 
 @pytest.fixture(scope="module")
 def eager():
   """Runs TensorFlow op by op: sooner than a graph, for few short texts."""
+  from tests.support.models import eagerly
+
   with eagerly():
     yield
 
@@ -139,6 +142,8 @@ def model_hub(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def squad_folder(tmp_path_factory):
   """A vocabulary, a bert_config.json and SQuAD files v1.json and v2.json."""
+  from tests.support.squad import write_squad_files
+
   path = tmp_path_factory.mktemp("run_squad")
   write_squad_files(path)
   return path

@@ -1,8 +1,13 @@
 """What becomes of the records of a shard, whatever the model does."""
 
 import pytest
+import tensorflow as tf
 
-from bert_span.beam.answering import answer_shard
+from bert_span.beam.answering import (
+  AnswerSource,
+  answer_shard,
+  is_saved_model,
+)
 from bert_span.beam.question_files import LocatedQuestion, RecordLocation
 from bert_span.squad.example import SquadExample
 
@@ -50,3 +55,19 @@ def test_a_question_the_model_fails_on_leaves_all_others_answered():
 def test_a_model_that_answers_nothing_is_no_question_s_fault():
   with pytest.raises(ArithmeticError, match="probe"):
     outcome([question(1), question(2)], broken=True)
+
+
+def test_a_saved_model_of_others_is_refused_by_what_it_gives(tmp_path):
+  module = tf.Module()
+  module.serve = tf.function(
+    lambda text: {"sentiment": tf.strings.length(text)},
+    input_signature=[tf.TensorSpec([None], tf.string)],
+  )
+  path = str(tmp_path / "others")
+  tf.saved_model.save(module, path, module.serve.get_concrete_function())
+  assert is_saved_model(path)
+  assert not is_saved_model(str(tmp_path)) and not is_saved_model(
+    "minilm_squad"
+  )
+  with pytest.raises(ValueError, match=r"others .*sentiment"):
+    AnswerSource(path).load()

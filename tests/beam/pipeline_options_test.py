@@ -13,5 +13,5 @@ def test_beam_options_of_all_runners_are_taken():
   assert options.view_as(beam_lib.FlinkRunnerOptions).parallelism == 4
   assert options.view_as(beam_lib.GoogleCloudOptions).project == "p"
   for unknown in ("--runer=x", "word"):
-    with pytest.raises(ValueError, match=f"unknown flags {unknown}"):
+    with pytest.raises(ValueError, match=unknown):
       pipeline_options(["--project=p", unknown])

@@ -99,7 +99,7 @@ def test_a_run_goes_on_with_the_options_of_its_start_only(tmp_path):
   out = str(tmp_path / "out")
   for _ in range(2):
     start_or_continue(out, {"num_shards": 4, "copies": (1, 2)})
-  with pytest.raises(ValueError, match="num_shards was 4, is now 5"):
+  with pytest.raises(ValueError, match=r"num_shards.*4.*5"):
     start_or_continue(out, {"num_shards": 5, "copies": (1, 2)})
   (tmp_path / "out" / "job.json").write_text('{"num_shards": 4, "copies": [1]}')
   with pytest.raises(ValueError, match=r"job\.json.*format"):

@@ -169,6 +169,7 @@ def test_shares_change_the_training_questions_only(made, sources, tmp_path):
   assert all(q["question"].startswith("Who last") for q in altered)
 
 
+@pytest.mark.large
 def test_scores_have_a_row_for_each_kind(made):
   run = succeeds(
     *("benchmarks.minilm_squad.scores", f"--data={made[0]}"),
@@ -190,12 +191,13 @@ def test_scores_have_a_row_for_each_kind(made):
   assert shares[0] >= 99
 
 
+@pytest.mark.large
 def test_each_setting_for_own_questions_has_a_row(made):
   run = succeeds(
     *("benchmarks.minilm_squad.own_questions", f"--data={made[0]}"),
     *(f"--model={shared_model(version_2=True)}", "--questions=4"),
     *("--scored=8", "--seeds=1", "--learning_rate=1e-2", "--replay=4"),
-    *("--num_train_epochs=2", "--num_train_epochs=30", "--kind=reddit"),
+    *("--num_train_epochs=2", "--num_train_epochs=15", "--kind=reddit"),
   )
   _, _, start, *rows = (
     [cell.strip() for cell in line.split("|")[1:-1]]
@@ -204,7 +206,7 @@ def test_each_setting_for_own_questions_has_a_row(made):
   )
   assert start[:4] == ["-"] * 4
   assert [row[:4] for row in rows] == [
-    ["0.01", epochs, "4", "1.0"] for epochs in ("2.0", "30.0")
+    ["0.01", epochs, "4", "1.0"] for epochs in ("2.0", "15.0")
   ]
   figures = np.float64([row[4:] for row in (start, *rows)])
   assert figures.min() >= 0
@@ -212,6 +214,7 @@ def test_each_setting_for_own_questions_has_a_row(made):
   assert (figures[0] != figures[2]).any()
 
 
+@pytest.mark.large
 def test_the_average_has_the_mean_of_the_weights(tmp_path):
   other = tiny_extractor(version_2=True, seed=8)
   other.save_to_preset(tmp_path / "other")

@@ -7,10 +7,13 @@ within SCORE_TOLERANCE.
 
 import dataclasses
 import importlib.util
+import json
 import os
 import pathlib
+import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from typing import NamedTuple
@@ -27,6 +30,7 @@ from bert_span.text.tokenizer import WordPieceTokenizer
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.export import tflite_content
 from bert_span.tflite.options import TFLiteOptions
+from bert_span.tflite.port_vectors import vector_examples, write_port_vectors
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 from tests.support.models import (
   CONTEXT,
@@ -59,6 +63,8 @@ _TINY = {
   "xquad_ar.json": 20,
   "xquad_zh.json": 20,
 }
+# One of so many questions and of so many texts is taken.
+_STEPS = (1, 1) if os.environ.get("BERT_SPAN_ALL_TEXTS") else (4, 20)
 
 
 class DeviceFile(NamedTuple):
@@ -70,28 +76,14 @@ class DeviceFile(NamedTuple):
 
 @pytest.fixture(scope="session")
 def litert_folder():
-  """The folder of LiteRT's library, or a skip."""
+  """The folder of LiteRT's library, to build with; or a skip."""
+  if not (shutil.which("cmake") and shutil.which("c++")):
+    pytest.skip("needs cmake and a C++ compiler")
   litert = importlib.util.find_spec("ai_edge_litert")
   folder = litert and pathlib.Path(litert.origin).parent
   if not folder or not (folder / "libLiteRt.so").exists():
     pytest.skip("needs ai-edge-litert with libLiteRt.so")
   return folder
-
-
-@pytest.fixture(scope="session")
-def cmake_build(repository, litert_folder, tmp_path_factory):
-  """A function that builds export/cpp with options and returns the folder."""
-  if not (shutil.which("cmake") and shutil.which("c++")):
-    pytest.skip("needs cmake and a C++ compiler")
-
-  def run(*options):
-    source, folder = repository / "export/cpp", tmp_path_factory.mktemp("cpp")
-    command = "cmake", "-S", source, "-B", folder, f"-DLITERT={litert_folder}"
-    subprocess.run([*command, *options], check=True)
-    subprocess.run(["cmake", "--build", folder, "--parallel", "2"], check=True)
-    return folder
-
-  return run
 
 
 class Reader:
@@ -111,28 +103,92 @@ class Reader:
     return found
 
   def run(self, commands):
-    """Runs commands, but installs nothing."""
+    """Runs commands, but installs nothing. A warning of the compiler fails."""
     python = pathlib.Path(sys.executable).parent
     return subprocess.run(
       ["bash", "-e", "-c", f"pip() {{ :; }}\napt-get() {{ :; }}\n{commands}"],
       cwd=self.folder,
-      env={**os.environ, "PATH": f"{python}:{os.environ['PATH']}"},
+      env={
+        **os.environ,
+        "CMAKE_BUILD_PARALLEL_LEVEL": "2",
+        "CXXFLAGS": "-Werror",
+        "PATH": f"{python}:{os.environ['PATH']}",
+      },
       capture_output=True,
       text=True,
       check=False,
     )
 
 
+@pytest.fixture(scope="module")
+def reader(repository, litert_folder, tmp_path_factory):
+  """A `Reader` in a folder that is empty before the first test of a file."""
+  return Reader(repository, tmp_path_factory.mktemp("reader"))
+
+
+@pytest.fixture(scope="session")
+def rows_of():
+  """A function of a command of rows.cc, a file, a mode, and what it is given.
+
+  That are texts for the mode "tokens", else `SquadExample`s.
+  """
+
+  def run(command, file, mode, inputs):
+    if mode != "tokens":
+      inputs = [text for e in inputs for text in (e.question, e.context)]
+    content = list(map(encoded, inputs))
+    done = subprocess.run(
+      [*command, file, mode],
+      input=b"".join(struct.pack("<I", len(t)) + t for t in content),
+      capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    parsed = [json.loads(line) for line in done.stdout.splitlines()]
+    if mode == "tokens":
+      return [list(tokens.values()) for tokens in parsed]
+    return parsed
+
+  return run
+
+
 @pytest.fixture
-def reader(repository, tmp_path):
-  """A `Reader` in an empty folder."""
-  return Reader(repository, tmp_path)
+def port_vectors(tmp_path):
+  """A function of a file and a function that runs a port's rows on it.
+
+  It yields each test vector as given and as wanted, and its passage; of all
+  vectors, or of some drawn ones.
+  """
+
+  def vectors(path, rows, are_all=False):
+    file, examples = tmp_path / "vectors.json", vector_examples()
+    if not are_all:
+      number = len(examples) // _STEPS[0]
+      examples = random.Random(0).sample(examples, number)
+    write_port_vectors(path, examples, file)
+    expected = json.loads(file.read_text("utf-8"))["vectors"]
+    given = rows(path, "vectors", examples)
+    for row, wanted in zip(given, expected, strict=True):
+      del wanted["question"]
+      yield row, wanted, wanted.pop("context")
+
+  return vectors
 
 
 @pytest.fixture(scope="session")
 def texts(shared_data):
   """The `texts_to_tokenize`, with those of ../shared/data."""
-  return texts_to_tokenize(shared_data)
+  return texts_to_tokenize(shared_data, _STEPS[1])
+
+
+class _Made(dict):
+  """A dict that makes a value by its key when it is asked for."""
+
+  def __init__(self, make):
+    self._make = make
+
+  def __missing__(self, key):
+    self[key] = self._make(key)
+    return self[key]
 
 
 @pytest.fixture(scope="session")
@@ -142,42 +198,42 @@ def device_files(shared_data, tmp_path_factory):
   minilm = SpanExtractor.from_preset("minilm_squad", _WINDOWS, _DECODER)
   vocabulary = minilm.preprocessor.tokenizer.vocabulary
   tiny = tiny_extractor(True, _WINDOWS, vocabulary=vocabulary)
-
   tiny_examples = _examples(shared_data, _TINY)
   hostile = [*HOSTILE, *(2 * text for text in HOSTILE)]
   for i, text in enumerate(hostile):
     tiny_examples.append(SquadExample(f"hostile {i}", hostile[-1 - i], text))
 
-  def written(name, content, examples=tiny_examples):
+  def make(name):
+    examples = tiny_examples
+    if name == "minilm":
+      examples = _examples(shared_data, _REAL)
+      content = tflite_content(minilm, TFLiteOptions())
+    elif name in _DECODERS:
+      content = with_files_of(
+        files["uncased"].path,
+        decoder=dataclasses.asdict(_DECODERS[name]),
+        do_lower_case=name != "cased",
+      )
+    else:  # In the dynamic one windows have lengths of 32 to 128.
+      options = TFLiteOptions(dynamic_length=name == "dynamic")
+      content = tflite_content(tiny, options)
     path = folder / f"{name}.tflite"
     path.write_bytes(content)
     return DeviceFile(str(path), examples)
 
-  real = _examples(shared_data, _REAL)
-  content = tflite_content(minilm, TFLiteOptions())
-  files = {"minilm": written("minilm", content, real)}
-  content = tflite_content(tiny, TFLiteOptions())
-  files["uncased"] = written("uncased", content)
-  # Windows have lengths of 32 to 128.
-  content = tflite_content(tiny, TFLiteOptions(dynamic_length=True))
-  files["dynamic"] = written("dynamic", content)
-  for name, decoder in _DECODERS.items():
-    content = with_files_of(
-      files["uncased"].path,
-      decoder=dataclasses.asdict(decoder),
-      do_lower_case=name != "cased",
-    )
-    files[name] = written(name, content)
+  files = _Made(make)
   return files
 
 
 @pytest.fixture(scope="session")
 def expected_answers(device_files):
-  """The predictions for the questions of each file."""
-  return {
-    name: list(TFLiteSpanExtractor(path).predictions(examples))
-    for name, (path, examples) in device_files.items()
-  }
+  """The predictions for the questions of each file, as a dict of names."""
+
+  def make(name):
+    path, examples = device_files[name]
+    return list(TFLiteSpanExtractor(path).predictions(examples))
+
+  return _Made(make)
 
 
 @pytest.fixture(scope="session")
@@ -199,5 +255,5 @@ def _examples(folder, counts):
   return [
     example
     for name, count in counts.items()
-    for example in read_squad(folder / name).examples[:count]
+    for example in read_squad(folder / name).examples[: count : _STEPS[0]]
   ]

@@ -6,14 +6,11 @@ import hashlib
 import io
 import json
 import operator
-import os
 import pathlib
 import random
 import re
 import shutil
-import struct
 import subprocess
-import sys
 import unicodedata
 
 import pytest
@@ -34,7 +31,6 @@ from bert_span.text.vocabulary import (
 from bert_span.tflite import file as tflite_file
 from bert_span.tflite.export import tflite_content
 from bert_span.tflite.options import TFLiteOptions
-from bert_span.tflite.port_vectors import vector_examples, write_port_vectors
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 from tests.support.models import (
   CONTEXT,
@@ -46,7 +42,6 @@ from tests.support.models import (
   with_wrong_values,
 )
 from tests.support.squad import (
-  HOSTILE,
   assert_answer,
   assert_equal,
   assert_utf16,
@@ -57,7 +52,6 @@ pytestmark = pytest.mark.large
 _SANITIZERS = (
   "-O1 -g -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
 )
-_AARCH64_COMPILERS = "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++"
 _BIO_DECODERS = {
   "viterbi": {},
   "greedy": {"decoding": "greedy"},
@@ -68,95 +62,48 @@ _BIO_DECODERS = {
     "null_score_diff_threshold": -50.0,
   },
 }
-# A program in C, which finds the installed package.
-_PROJECT = """\
-cmake_minimum_required(VERSION 3.18)
-project(consumer LANGUAGES C)
-find_package(bert_span 1.0 REQUIRED)
-add_executable(consumer consumer.c)
-target_compile_options(consumer PRIVATE -Wall -Wextra -Werror -std=c99)
-target_link_libraries(consumer bert_span::bert_span)
-"""
 
 
 @pytest.fixture(scope="module")
-def build(cmake_build):
-  """The folder of programs with sanitizers."""
-  return cmake_build(
-    f"-DCMAKE_CXX_FLAGS={_SANITIZERS}", "-DBERT_SPAN_PROGRAMS=rows"
-  )
+def pieces_option():
+  """The option of CMake: "ON" if the library sentencepiece is installed."""
+  header = "-include", "sentencepiece_processor.h", "-E", "-x", "c++"
+  compiler = shutil.which("c++") or pytest.skip("needs a C++ compiler")
+  found = subprocess.run([compiler, *header, "/dev/null"], capture_output=True)
+  return "OFF" if found.returncode else "ON"
 
 
 @pytest.fixture(scope="module")
-def rows(build):
+def build(repository, litert_folder, pieces_option, tmp_path_factory):
+  """The folder of programs with sanitizers, by Clang if it is installed."""
+  source, folder = repository / "export/cpp", tmp_path_factory.mktemp("cpp")
+  clang = shutil.which("clang++")
+  for command in (
+    [
+      *("cmake", "-S", source, "-B", folder, f"-DLITERT={litert_folder}"),
+      *([f"-DCMAKE_CXX_COMPILER={clang}"] if clang else []),
+      f"-DCMAKE_CXX_FLAGS={_SANITIZERS}",
+      f"-DBERT_SPAN_SENTENCEPIECE={pieces_option}",
+      "-DBERT_SPAN_PROGRAMS=rows",
+    ],
+    ["cmake", "--build", folder, "--parallel", "2"],
+  ):
+    subprocess.run(command, check=True)
+  return folder
+
+
+@pytest.fixture(scope="module")
+def rows(build, rows_of):
   """A function that runs rows.cc on texts; see there."""
-  return functools.partial(_rows, [build / "rows"])
+  return functools.partial(rows_of, [build / "rows"])
 
 
 @pytest.fixture(scope="module")
-def aarch64_litert():
-  """The folder of LiteRT's library for aarch64, or a skip."""
-  for program in (*_AARCH64_COMPILERS, "qemu-aarch64"):
-    if not shutil.which(program):
-      pytest.skip(f"needs {program}")
-  litert = os.environ.get("BERT_SPAN_AARCH64_LITERT")
-  return litert or pytest.skip(
-    "needs BERT_SPAN_AARCH64_LITERT, a folder with libLiteRt.so"
-  )
-
-
-@pytest.fixture(scope="module")
-def aarch64_rows(aarch64_litert, cmake_build, tmp_path_factory):
-  """The same, compiled for aarch64 and run by QEMU."""
-  c, cxx = _AARCH64_COMPILERS
-  build = cmake_build(
-    *("-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64"),
-    *(f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}"),
-    *("-DCMAKE_CXX_FLAGS=-Werror", "-DBERT_SPAN_PROGRAMS=rows"),
-    f"-DLITERT={aarch64_litert}",
-  )
-  root = tmp_path_factory.mktemp("aarch64")
-  (root / "lib").symlink_to("/usr/aarch64-linux-gnu/lib")
-  (root / "proc").mkdir()
-  # LiteRT ends the process if it is not that of an ARM.
-  cpuinfo = "CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"
-  (root / "proc/cpuinfo").write_text(cpuinfo)
-  # QEMU 7.2 and LiteRT disagree about SME: other logits of 8-bit weights.
-  qemu = "qemu-aarch64", "-cpu", "max,sme=off", "-L", root
-  return functools.partial(_rows, [*qemu, build / "rows"])
-
-
-def test_the_page_builds_for_aarch64(aarch64_litert, reader):
-  commands = reader.block("sh", "qemu-aarch64")
-  _, commands = commands.split("build/aarch64_wheel\n", 1)  # A download.
-  wheel = reader.folder / "build/aarch64_wheel"
-  wheel.mkdir(parents=True)
-  (wheel / "ai_edge_litert").symlink_to(aarch64_litert)
-  done = reader.run(commands)
-  assert done.returncode == 0, done.stderr
-  wanted = exported_tflite()[1].answer(
-    question="Who built the mill?", context=CONTEXT
-  )
-  assert done.stdout.splitlines()[-1].startswith(wanted.text or "No answer")
-
-
-def _rows(command, file, mode, texts):
-  content = [encoded(text) for text in texts]
-  done = subprocess.run(
-    [*command, file, mode],
-    input=b"".join(struct.pack("<I", len(t)) + t for t in content),
-    capture_output=True,
-    check=False,
-  )
-  assert done.returncode == 0, done.stderr.decode()
-  parsed = [json.loads(line) for line in done.stdout.splitlines()]
-  if mode == "tokens":
-    return [list(tokens.values()) for tokens in parsed]
-  return parsed
-
-
-def _texts(examples):
-  return [text for e in examples for text in (e.question, e.context)]
+def piece_rows(rows, pieces_option):
+  """The same, or a skip if it does not read SentencePieces."""
+  if pieces_option == "OFF":
+    pytest.skip("needs sentencepiece_processor.h")
+  return rows
 
 
 @pytest.mark.parametrize("name", ["uncased", "cased", "newer", "broken"])
@@ -172,7 +119,7 @@ def test_tokens_of_all_texts(name, rows, device_files, texts, token_rows):
 )
 def test_answers(name, device_files, expected_answers, rows):
   file = device_files[name]
-  answers = rows(file.path, "answers", _texts(file.examples))
+  answers = rows(file.path, "answers", file.examples)
   for given, wanted, example in zip(
     answers, expected_answers[name], file.examples, strict=True
   ):
@@ -184,35 +131,10 @@ def test_answers(name, device_files, expected_answers, rows):
 
 
 @pytest.mark.parametrize("dynamic_length", [False, True])
-@pytest.mark.parametrize("processor", ["rows", "aarch64_rows"])
-def test_port_vectors_of_the_exporter(
-  processor, dynamic_length, request, tmp_path
-):
-  path, file = exported_tflite(dynamic_length=dynamic_length)[0], tmp_path / "v"
-  examples = vector_examples()
-  write_port_vectors(path, examples, file)
-  expected = json.loads(file.read_text("utf-8"))["vectors"]
-  run = request.getfixturevalue(processor)
-  vectors = run(path, "vectors", _texts(examples))
-  for given, wanted in zip(vectors, expected, strict=True):
-    question, context = wanted.pop("question"), wanted.pop("context")
-    if processor == "aarch64_rows":  # Rounding orders spans of equal scores.
-      for each in (given, wanted):
-        each["answer"]["n_best"].sort(key=operator.itemgetter("text"))
-    assert_equal(given, wanted, question, context)
-
-
-def test_hostile_texts_on_aarch64(
-  aarch64_rows, device_files, expected_answers, texts, token_rows
-):
-  file = device_files["temperature"]
-  tokens = aarch64_rows(file.path, "tokens", texts["broken"])
-  assert tokens == list(token_rows("broken"))
-  hostile = slice(-2 * len(HOSTILE), None)
-  answers = aarch64_rows(file.path, "answers", _texts(file.examples[hostile]))
-  expected = expected_answers["temperature"][hostile]
-  for given, wanted in zip(answers, expected, strict=True):
-    assert_answer(given, wanted)
+def test_port_vectors_of_the_exporter(dynamic_length, rows, port_vectors):
+  path, _ = exported_tflite(dynamic_length=dynamic_length)
+  for given, wanted, context in port_vectors(path, rows, are_all=True):
+    assert_equal(given, wanted, context)
 
 
 @pytest.fixture(scope="module")
@@ -339,22 +261,12 @@ def test_a_wrong_value_in_the_metadata_is_refused_by_its_name(answer, tmp_path):
     assert name in message or "tokenizer" in message, (name, message)
 
 
-def test_sentence_pieces_are_refused_by_name(answer, tmp_path):
-  path = tmp_path / "pieces.tflite"
-  content = tflite_content(extractor_of("xlm-roberta"), TFLiteOptions())
-  path.write_bytes(content)
-  run = answer(path, QUESTION)
-  assert run.returncode == 1
-  assert "SentencePieces" in run.stderr
-  assert "-DBERT_SPAN_SENTENCEPIECE=ON" in run.stderr
-
-
 @pytest.fixture(scope="module")
 def byte_pairs(texts):
   """Byte pairs of some of the texts, with merges of spaces and of others."""
   tokenizers = pytest.importorskip("tokenizers")
   trainer = tokenizers.ByteLevelBPETokenizer()
-  some = [encoded(text).decode() for text in texts["uncased"][:-2500:20]]
+  some = [encoded(text).decode() for text in texts["real"][:4_000]]
   special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
   trainer.train_from_iterator(
     [*some, *_SPACES], 3_000, special_tokens=special, show_progress=False
@@ -432,7 +344,7 @@ def modernbert_file(modernbert_pairs, tmp_path_factory):
   return path
 
 
-def _combining_texts():
+def _combining_texts(number):
   """Random strings of letters and marks that NFC joins or reorders."""
   rng = random.Random(7)
   # Some are of Unicode 16, which Python may not know.
@@ -449,7 +361,7 @@ def _combining_texts():
     "".join(
       rng.choices((*rng.choices(marks, k=9), *rng.choices(letters, k=5)), k=12)
     )
-    for _ in range(20_000)
+    for _ in range(number)
   ]
 
 
@@ -458,27 +370,28 @@ def test_byte_pairs_of_modernbert_of_all_texts(
 ):
   pairs, added = modernbert_pairs
   tokenizer = ModernBertTokenizer(*pairs, added)
-  rng, some = random.Random(3), texts["uncased"]
+  # As many of each kind as real ones, whatever the sample.
+  rng, number = random.Random(3), len(texts["real"]) // 4
   mixed = [
     "".join(
       rng.choices([*_SPACES[:13], *_ADDED, "e\u0301", "\u0301", "x"], k=9)
     )
-    for _ in range(5_000)
+    for _ in range(number)
   ]
   forms = [
     unicodedata.normalize(form, encoded(text).decode())
-    for text in (*some[::8], *some[-2_100:])
+    for text in (*texts["real"][::8], *texts["uncased"][-2_100:])
     for form in ("NFD", "NFC")
   ]
-  every = [*_SPACES, *_combining_texts(), *mixed, *forms]
-  every += [*some, *texts["newer"], *texts["broken"]]
+  every = [*_SPACES, *_combining_texts(number), *mixed, *forms]
+  every += [*texts["uncased"], *texts["newer"], *texts["broken"]]
   _assert_tokens(rows, modernbert_file, tokenizer, every)
 
 
 @pytest.mark.parametrize("name", ["pairs_file", "modernbert_file"])
 def test_answers_of_byte_pairs(name, rows, device_files, request):
   path, examples = request.getfixturevalue(name), device_files["cased"].examples
-  answers = rows(path, "answers", _texts(examples))
+  answers = rows(path, "answers", examples)
   expected = TFLiteSpanExtractor(path).predictions(examples)
   for given, wanted in zip(answers, expected, strict=True):
     assert_answer(given, wanted)
@@ -577,29 +490,12 @@ def test_what_the_library_does_not_know_about_a_file_is_named(answer, tmp_path):
   assert "tflite.added" in run.stderr
 
 
-@pytest.fixture(scope="module")
-def piece_rows(cmake_build):
-  """The function `rows` of a library that reads SentencePieces."""
-  header = "-include", "sentencepiece_processor.h", "-E", "-x", "c++"
-  compiler = shutil.which("c++") or pytest.skip("needs a C++ compiler")
-  found = subprocess.run(
-    [compiler, *header, "/dev/null"], capture_output=True, check=False
-  )
-  if found.returncode:
-    pytest.skip("needs sentencepiece_processor.h")
-  build = cmake_build(
-    f"-DCMAKE_CXX_FLAGS={_SANITIZERS}",
-    *("-DBERT_SPAN_SENTENCEPIECE=ON", "-DBERT_SPAN_PROGRAMS=rows"),
-  )
-  return functools.partial(_rows, [build / "rows"])
-
-
 @pytest.fixture(scope="module", params=[False, True])
 def pieces(texts, request):
   """A Unigram model of some of the texts, normalized as XLM-R's."""
   sentencepiece = pytest.importorskip("sentencepiece")
   content = io.BytesIO()
-  text = b"\n".join(encoded(text) for text in texts["uncased"][:-2500:20])
+  text = b"\n".join(map(encoded, texts["real"][:4_000]))
   sentencepiece.SentencePieceTrainer.train(
     sentence_iterator=iter(text.decode().split("\n")),
     model_writer=content,
@@ -622,36 +518,34 @@ def test_sentence_pieces_of_all_texts(piece_rows, pieces, texts, tmp_path):
     _assert_tokens(piece_rows, path, tokenizer, texts[name])
 
 
-@pytest.mark.parametrize("decoder", [{}, {"temperature": 1.7}])
-def test_answers_of_sentence_pieces(
-  decoder, piece_rows, pieces, device_files, tmp_path
-):
+def test_answers_of_sentence_pieces(piece_rows, pieces, device_files, tmp_path):
   path, examples = tmp_path / "pieces.tflite", device_files["cased"].examples
   extractor = extractor_of("xlm-roberta", version_2=True, vocabulary=pieces)
   path.write_bytes(tflite_content(extractor, TFLiteOptions()))
-  decoder = dataclasses.asdict(extractor.decoder_options) | decoder
+  decoder = dataclasses.asdict(extractor.decoder_options)
+  decoder |= {"temperature": 1.7}
   path.write_bytes(with_files_of(path, decoder=decoder))
-  answers = piece_rows(path, "answers", _texts(examples))
+  answers = piece_rows(path, "answers", examples)
   expected = TFLiteSpanExtractor(path).predictions(examples)
   for given, wanted in zip(answers, expected, strict=True):
     assert_answer(given, wanted)
 
 
 @pytest.mark.parametrize("family", ["xlm-roberta", "camembert", "deberta-v2"])
-def test_port_vectors_of_sentence_pieces(family, piece_rows, tmp_path):
-  _compare_vectors(extractor_of(family), piece_rows, tmp_path)
-
-
-@pytest.mark.parametrize(
-  ("architecture", "pairs"),
-  [("roberta", "byte_pairs"), ("modernbert", "modernbert_pairs")],
-)
-def test_port_vectors_of_byte_pairs(
-  architecture, pairs, rows, request, tmp_path
+def test_port_vectors_of_sentence_pieces(
+  family, piece_rows, port_vectors, tmp_path
 ):
-  vocabulary = request.getfixturevalue(pairs)
-  extractor = extractor_of(architecture, version_2=True, vocabulary=vocabulary)
-  _compare_vectors(extractor, rows, tmp_path)
+  path = tmp_path / "pieces.tflite"
+  path.write_bytes(tflite_content(extractor_of(family), TFLiteOptions()))
+  for given, wanted, context in port_vectors(path, piece_rows):
+    assert_equal(given, wanted, context)
+
+
+@pytest.mark.parametrize("name", ["pairs_file", "modernbert_file"])
+def test_port_vectors_of_byte_pairs(name, rows, port_vectors, request):
+  path = request.getfixturevalue(name)
+  for given, wanted, context in port_vectors(path, rows):
+    assert_equal(given, wanted, context)
 
 
 @pytest.fixture(scope="module")
@@ -667,13 +561,15 @@ def bio_file(tmp_path_factory):
 
 
 @pytest.mark.parametrize("decoder", [*_BIO_DECODERS])
-def test_port_vectors_of_a_bio_head(decoder, rows, bio_file, tmp_path):
+def test_port_vectors_of_a_bio_head(
+  decoder, rows, bio_file, port_vectors, tmp_path
+):
   path = tmp_path / "bio.tflite"
   options = tflite_file.read_packed_config(bio_file)["decoder"]
   options |= _BIO_DECODERS[decoder]
   path.write_bytes(with_files_of(bio_file, decoder=options))
   answered = set()
-  for given, wanted, context in _vectors(path, rows, tmp_path):
+  for given, wanted, context in port_vectors(path, rows):
     for vector in (given, wanted):
       _without_ties(vector["answer"], context)
     assert_equal(given, wanted, context)
@@ -720,170 +616,6 @@ def test_a_wrong_option_of_a_bio_head_is_named(
   run = answer(copy, QUESTION)
   assert run.returncode == 1
   assert name in run.stderr
-
-
-def _compare_vectors(extractor, rows, folder):
-  """Compares every step of the test vectors of an extractor's file."""
-  path = folder / "device.tflite"
-  path.write_bytes(tflite_content(extractor, TFLiteOptions()))
-  for given, wanted, context in _vectors(path, rows, folder):
-    assert_equal(given, wanted, context)
-
-
-def _vectors(path, rows, folder):
-  """Yields each test vector as given and as wanted, and its passage."""
-  file, examples = folder / "vectors.json", vector_examples()
-  write_port_vectors(path, examples, file)
-  expected = json.loads(file.read_text("utf-8"))["vectors"]
-  vectors = rows(path, "vectors", _texts(examples))
-  for given, wanted in zip(vectors, expected, strict=True):
-    del wanted["question"]
-    yield given, wanted, wanted.pop("context")
-
-
-def _cmake(folder, *options, **environment):
-  """Configures export/cpp in a folder that has it."""
-  return subprocess.run(
-    ["cmake", "-S", "export/cpp", "-B", "build/cpp", *options],
-    cwd=folder,
-    env={**os.environ, **environment},
-    capture_output=True,
-    text=True,
-    check=False,
-  )
-
-
-@pytest.mark.parametrize("version", [None, "2.1.0", "3.0.0"])
-def test_cmake_says_what_to_install(version, reader, tmp_path):
-  python = tmp_path / "python3"
-  python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
-  python.chmod(0o755)
-  if version:
-    wheel = tmp_path / f"ai_edge_litert-{version}.dist-info"
-    wheel.mkdir()
-    metadata = (
-      f"Metadata-Version: 2.1\nName: ai-edge-litert\nVersion: {version}\n"
-    )
-    (wheel / "METADATA").write_text(metadata)
-  path = f"{tmp_path}:{os.environ['PATH']}"
-  run = _cmake(reader.folder, PATH=path, PYTHONPATH=str(tmp_path))
-  assert run.returncode != 0
-  assert "pip install 'ai-edge-litert==2.3.*'" in run.stderr
-  assert "-DLITERT=" in run.stderr
-
-
-def test_cmake_names_what_is_missing(reader, litert_folder):
-  litert = f"-DLITERT={litert_folder}"
-  for options, name in (
-    (["-DLITERT=missing"], str(reader.folder / "missing")),
-    ([f"{litert}/libLiteRt.so"], str(litert_folder / "libLiteRt.so")),
-    (
-      [litert, "-DBERT_SPAN_JNI=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_JNI=ON"],
-      "JAVA_HOME",
-    ),
-    (
-      [litert, "-DBERT_SPAN_SENTENCEPIECE=ON", "-DSENTENCEPIECE_INCLUDE="],
-      "libsentencepiece-dev",
-    ),
-  ):
-    run = _cmake(reader.folder, *options)
-    assert run.returncode != 0
-    assert name in run.stderr
-
-
-def test_the_page_builds_installs_and_answers(reader):
-  code = reader.block("c", "main.c")
-  (reader.folder / "main.c").write_text(code)
-  commands = reader.block("sh", "build/main")
-  done = reader.run(commands)
-  assert done.returncode == 0, done.stderr
-  question, passage = re.findall(r'\[\] = "(.*)";', code)
-  wanted = exported_tflite()[1].answer(question=question, context=passage)
-  assert done.stdout.splitlines()[-1] == (wanted.text or "No answer")
-
-  # An error is printed and ends with another status.
-  compiled = commands[commands.index("cc main.c") :]
-  for changed, message in (
-    (code.replace("qa.tflite", "missing.tflite"), "cannot read missing.tflite"),
-    (code.replace("strlen(question)", "(size_t)-1"), "question"),
-  ):
-    (reader.folder / "main.c").write_text(changed)
-    done = reader.run(compiled)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("bert_span: ")
-    assert message in done.stderr
-
-
-def test_a_library_of_a_relative_folder_is_moved(reader, litert_folder):
-  folder = reader.folder / "litert"
-  folder.mkdir()
-  library = folder / "libLiteRt.so"
-  library.symlink_to(litert_folder / "libLiteRt.so")
-  build = "cmake -S export/cpp -B build/cpp -DLITERT=litert"
-  install = "cmake --install build/cpp --prefix installed"
-  done = reader.run(f"{build}\ncmake --build build/cpp\n{install}")
-  assert done.returncode == 0, done.stderr
-  ask = f"installed/bin/bert_span_answer qa.tflite passage.txt '{QUESTION}'"
-  in_place = reader.run(
-    f"cd /\n{reader.folder}/{ask.replace(' ', ' $OLDPWD/', 2)}"
-  )
-  assert in_place.returncode == 0, in_place.stderr
-  library.rename(reader.folder / library.name)
-  assert library.name in reader.run(ask).stderr
-  moved = reader.run(f"cp {library.name} installed/lib*\n{ask}")
-  assert moved.stdout == in_place.stdout
-
-
-@pytest.mark.parametrize("compiler", ["g++", "clang++"])
-def test_an_installed_library_answers_a_program_in_c(
-  compiler, cmake_build, tmp_path
-):
-  if not shutil.which(compiler):
-    pytest.skip(f"needs {compiler}")
-  build = cmake_build(
-    f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_CXX_FLAGS=-Werror"
-  )
-  installed, project = tmp_path / "installed", tmp_path / "project"
-  subprocess.run(
-    ["cmake", "--install", build, "--prefix", installed], check=True
-  )
-  project.mkdir()
-  (project / "CMakeLists.txt").write_text(_PROJECT)
-  shutil.copy(pathlib.Path(__file__).with_name("consumer.c"), project)
-  subprocess.run(
-    [
-      *("cmake", "-S", project, "-B", project),
-      f"-DCMAKE_PREFIX_PATH={installed}",
-    ],
-    check=True,
-  )
-  subprocess.run(["cmake", "--build", project], check=True)
-  path, extractor = exported_tflite()
-  wanted = extractor.answer(question=QUESTION, context=CONTEXT)
-  run = subprocess.run(
-    [project / "consumer", path, QUESTION, CONTEXT],
-    capture_output=True,
-    text=True,
-    check=True,
-  )
-  num_windows, text, *errors = run.stdout.splitlines()
-  assert int(num_windows) > 0
-  assert text == wanted.text
-  assert errors == [
-    "bert_span: the question was stopped",
-    "bert_span: cannot read \ufffdmissing",
-    "bert_span: num_threads must be from 0 to 256. Received: 100000",
-    "bert_span: num_threads must be from 0 to 256. Received: -1",
-    "bert_span: accelerator must be from 0 to 2. Received: 7",
-    "bert_span: null_score_diff_threshold must be a finite number. Received: "
-    "inf",
-    "bert_span: path is NULL",
-    *["bert_span: bytes is NULL"] * 2,
-    *["bert_span: question is NULL", "bert_span: context is NULL"] * 2,
-    *["bert_span: question has an impossible size: 18446744073709551615"] * 2,
-    *["bert_span: extractor is NULL: bert_span_open failed, read its error"]
-    * 4,
-  ]
 
 
 def _changed(content, place):

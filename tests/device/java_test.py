@@ -1,7 +1,6 @@
 """export/java gives the answers of TFLiteSpanExtractor."""
 
 import json
-import pathlib
 import re
 import shutil
 import struct
@@ -18,16 +17,30 @@ pytestmark = pytest.mark.large
 
 
 @pytest.fixture(scope="module")
-def rows(repository, cmake_build, tmp_path_factory):
-  """A function that runs Rows.java on pairs of texts; see there."""
+def page(reader):
+  """What the commands of the page print, run in the folder of `reader`."""
   if not shutil.which("javac"):
     pytest.skip("needs javac")
-  home = pathlib.Path(shutil.which("javac")).resolve().parents[1]
-  build = cmake_build("-DBERT_SPAN_JNI=ON", f"-DJAVA_HOME={home}")
-  installed = tmp_path_factory.mktemp("installed")
-  install = "cmake", "--install", build, "--prefix", installed
-  subprocess.run(install, check=True)
-  classes = tmp_path_factory.mktemp("java")
+  (reader.folder / "Main.java").write_text(reader.block("java", "Main.java"))
+  done = reader.run(reader.block("sh", "Main.java"))
+  assert done.returncode == 0, done.stderr
+  return done.stdout
+
+
+def test_the_page_builds_and_answers(page, reader):
+  code = reader.block("java", "Main.java")
+  (passage,) = re.findall(r'passage = "(.*)";', code)
+  (question,) = re.findall(r'answer\("(.*)", passage', code)
+  wanted = exported_tflite()[1].answer(question=question, context=passage)
+  assert page.splitlines()[-1] == (wanted.text or "No answer")
+
+
+@pytest.fixture(scope="module")
+def rows(page, reader, repository):
+  """A function that runs Rows.java on pairs of texts with what was built."""
+  installed, classes = reader.folder / "installed", reader.folder / "classes"
+  install = "cmake", "--install", "build/java", "--prefix", installed
+  subprocess.run(install, cwd=reader.folder, check=True)
   javac = "javac", "--release=11", "-Xlint:all,-try", "-Werror", "-d", classes
   sources = "export/java/bertspan/SpanExtractor.java", "tests/device/Rows.java"
   subprocess.run([*javac, *sources], cwd=repository, check=True)
@@ -53,8 +66,9 @@ def rows(repository, cmake_build, tmp_path_factory):
   return run
 
 
-@pytest.mark.parametrize("name", ["uncased", "cased", "temperature", "dynamic"])
-def test_answers(name, device_files, expected_answers, rows):
+def test_answers(device_files, expected_answers, rows):
+  """Of one set of decoding options: those are the library's."""
+  name = "temperature"
   file = device_files[name]
   done = rows(file.path, "answers", file.examples)
   assert done.stderr.splitlines()[-1] == b"The extractor is closed."
@@ -105,16 +119,3 @@ def test_wrong_arguments_are_exceptions_that_name_them(rows):
     *map(null, ("question", "context") * 2),
     *("fine", "fine", closed, closed, closed),
   ]
-
-
-def test_the_page_builds_and_answers(reader):
-  if not shutil.which("javac"):
-    pytest.skip("needs javac")
-  code = reader.block("java", "Main.java")
-  (reader.folder / "Main.java").write_text(code)
-  done = reader.run(reader.block("sh", "Main.java"))
-  assert done.returncode == 0, done.stderr
-  (passage,) = re.findall(r'passage = "(.*)";', code)
-  (question,) = re.findall(r'answer\("(.*)", passage', code)
-  wanted = exported_tflite()[1].answer(question=question, context=passage)
-  assert done.stdout.splitlines()[-1] == (wanted.text or "No answer")

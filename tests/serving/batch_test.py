@@ -18,6 +18,7 @@ from tests.support.models import (
 from tests.support.programs import make_killed_predict_fn
 
 
+@pytest.mark.usefixtures("eager")
 def test_columns_hold_the_answers_and_what_is_wrong_with_a_row():
   predict = make_predict_fn(str(shared_model()))
   assert make_predict_fn(str(shared_model())) is predict  # Loaded once.

@@ -1,5 +1,6 @@
 """The served graph answers as SpanExtractor does, with either head."""
 
+import os
 import random
 
 import numpy as np
@@ -13,6 +14,7 @@ from bert_span.answers.decoding.answer_decoder import NO_SPAN_NULL_ODDS
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.presets.vocabulary_files import load_vocabulary
+from bert_span.serving.fresh_process import meta_graph
 from bert_span.serving.signatures import ServedModel, byte_offsets
 from bert_span.squad.example import SquadExample
 from bert_span.squad.reader import read_squad
@@ -159,6 +161,37 @@ def test_logits_are_the_models(kind):
     np.testing.assert_allclose(values, expected[name], atol=1e-5)
 
 
+def test_the_vocabulary_is_an_asset_and_no_keras_object_is_in_it(kind):
+  directory, extractor = exported_model(kind)
+  with open(os.path.join(directory, "assets", "vocab.txt"), "rb") as file:
+    assert file.read().decode().split("\n") == [*VOCABULARY, ""]
+  nodes = meta_graph(directory).object_graph_def.nodes
+  objects = {node.user_object.identifier for node in nodes}
+  assert not [name for name in objects if "keras" in name]
+  variables = [node for node in nodes if node.WhichOneof("kind") == "variable"]
+  pooler = extractor.backbone.pooled_dense  # No logit needs it.
+  assert len(variables) == len(extractor.weights) - len(pooler.weights)
+
+
+def test_a_session_answers_as_the_extractor(kind):
+  """The way TensorFlow Serving goes: meta graph, session, tensor names."""
+  directory, extractor = exported_model(kind)
+  questions, contexts = [QUESTION, "Who?"], [CONTEXT * 4, ""]
+  with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+    loaded = tf.compat.v1.saved_model.load(session, ["serve"], directory)
+    signature = loaded.signature_def["serving_default"]
+    fetches = {name: info.name for name, info in signature.outputs.items()}
+    question, context = (
+      signature.inputs[name].name for name in ("question", "context")
+    )
+    outputs = session.run(fetches, {question: questions, context: contexts})
+    with pytest.raises(tf.errors.InvalidArgumentError, match="batch"):
+      session.run(fetches, {question: questions, context: contexts[:1]})
+  found, none = check_columns(outputs, extractor, questions, contexts, 1e-6)
+  assert none.answer.text == ""
+  assert kind == SpanExtractor or len(found.spans) > 1
+
+
 def test_a_compiled_graph_gives_the_extractors_answers():
   extractor = served_model(SpanExtractor)[1]
   server = ServedModel(extractor, StepOptions(4, jit_compile=True))
@@ -171,8 +204,8 @@ def test_real_questions_are_answered_alike(
   """SQuAD, whole articles of COVID-QA and other scripts, mixed."""
   rng, examples = random.Random(0), []
   for name, share in (
-    *(("squad1_dev_half", 16), ("squad2_part", 12), ("xquad_en", 4)),
-    *(("xquad_ar", 3), ("xquad_zh", 3), ("covidqa_part", 2)),
+    *(("squad1_dev_half", 5), ("squad2_part", 4), ("xquad_en", 2)),
+    *(("xquad_ar", 2), ("xquad_zh", 2), ("covidqa_part", 1)),
   ):
     path = str(shared_data / f"{name}.json")
     examples += rng.sample(read_squad(path).examples, share)

@@ -62,11 +62,11 @@ def test_every_kind_of_difference_is_refused(kind, column):
   numbers = f"{len(wrong)} of {len(rows)} answers"
   with pytest.raises(ValueError, match=numbers) as caught:
     verification.verify_saved_model(directory, batches, rows, 1e-4)
-  assert f"question mill: {column} should be" in str(caught.value)
+  assert f"mill: {column} " in str(caught.value)
 
 
 def test_a_process_that_fails_is_an_error():
-  with pytest.raises(ChildProcessError, match="fresh process"):
+  with pytest.raises(ChildProcessError, match="status 1"):
     verification.verify_saved_model(
       "model", [_EXAMPLES[:1]], [{}], 1e-4, "false"
     )
@@ -82,7 +82,7 @@ def test_large_scores_may_differ_by_as_many_digits(wanted, given, difference):
   )
   assert largest == pytest.approx(difference)
   assert len(differing) == (difference > 1e-4)
-  assert all("null_odds should be 0.25" in text for text in differing)
+  assert all("null_odds" in text and "0.25" in text for text in differing)
 
 
 def test_ops_that_a_server_has_not_are_refused():

@@ -140,10 +140,11 @@ HOSTILE = (
 )
 
 
-def texts_to_tokenize(folder):
+def texts_to_tokenize(folder, step):
   """Lists of texts, by name: what the model is, or what the texts are.
 
-  Among them are the questions and passages of the SQuAD files in a folder.
+  "real" are the questions and passages of the SQuAD files in a folder, one of
+  `step`. Of random strings there are as many fewer.
   """
   examples = [e for p in folder.glob("*.json") for e in read_squad(p).examples]
   real = {text for e in examples for text in (e.question, e.context)}
@@ -151,12 +152,14 @@ def texts_to_tokenize(folder):
   # High surrogates end a row, so none has a low one after it.
   rows = [characters[i : i + 64] for i in range(0, 0x20000, 64)]
   hostile = [*HOSTILE, *(f"a{NEWER.sub('', row)}b" for row in rows)]
-  texts = [*sorted(real), *hostile]
+  real = sorted(real)[::step]
+  texts = [*real, *hostile]
   return {
+    "real": real,
     "uncased": texts,
     "cased": texts,
     "newer": ["".join(NEWER.findall(characters))],
-    "broken": _broken_texts(),
+    "broken": _broken_texts()[::step],
   }
 
 

@@ -92,6 +92,6 @@ def test_a_file_larger_than_the_format_allows_is_refused_with_what_fits(
   path = tmp_path / "qa.tflite"
   for most, remedies in ((size // 2, "'float16' or 'dynamic'"), (9, "smaller")):
     monkeypatch.setattr(conversion, "MOST_BYTES", most)
-    with pytest.raises(ValueError, match=f"{size:,} bytes.*Use.*{remedies}"):
+    with pytest.raises(ValueError, match=f"{size:,} .*{remedies}"):
       model.export(path)
   assert not path.exists()

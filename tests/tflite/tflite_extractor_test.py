@@ -4,7 +4,6 @@ import hashlib
 import operator
 import pathlib
 import random
-import zipfile
 from concurrent import futures
 
 import pytest
@@ -97,7 +96,7 @@ def test_options_replace_those_of_the_file():
   answer = extractor.answer(QUESTION, CONTEXT)
   assert answer.text in CONTEXT
   assert " " not in answer.text
-  with pytest.raises(ValueError, match="max_seq_length must be at most 32"):
+  with pytest.raises(ValueError, match=r"max_seq_length.* 32"):
     TFLiteSpanExtractor(path, WindowOptions(33, 8, 8))
 
 
@@ -109,10 +108,10 @@ def test_files_that_are_not_a_model_are_refused(tmp_path):
   without_options = b'{"format": 1, "head": "span"}'
   files = {"span_config.json": without_options, "vocab.txt": b""}
   for content, message in (
-    (b"0123456789", r"no\.tflite is not a TFLite file"),
+    (b"0123456789", r"no\.tflite .*TFL3"),
     (b"0000TFL3", r"no\.tflite: span_config\.json"),
     (with_files(b"0000TFL3", files), r"no\.tflite, span_config\.json"),
-    (damaged, r"no\.tflite is damaged"),
+    (damaged, r"no\.tflite .*damaged"),
   ):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
@@ -159,34 +158,6 @@ def test_tables_that_are_shorter_than_the_metadata_say(
     (name,) = changes
     content = with_files_of(exported, tflite=about_file | changes)
     refused(content, rf"{name}.*32")
-
-
-@pytest.mark.parametrize(
-  "merges", [5, "a b", {"a b": 1}, [5], [["a", "b"]], ["a"]]
-)
-def test_merges_that_are_no_list_of_two_tokens_are_refused(merges, tmp_path):
-  exported, _ = exported_tflite()
-  about_file = read_packed_config(exported)["tflite"] | {"merges": merges}
-  path = tmp_path / "merges.tflite"
-  path.write_bytes(with_files_of(exported, tflite=about_file))
-  with pytest.raises(ValueError, match=r"merges\.tflite, .*merge"):
-    TFLiteSpanExtractor(path)
-
-
-def test_packed_files_are_refused_unless_they_are_stored_and_small(tmp_path):
-  """A few compressed bytes may be gigabytes, or raise errors of zlib."""
-  path = tmp_path / "bomb.tflite"
-  for compression, size in (
-    (zipfile.ZIP_DEFLATED, 10**8),
-    (zipfile.ZIP_LZMA, 10),
-    (zipfile.ZIP_STORED, 10**8),
-  ):
-    path.write_bytes(b"0000TFL3")
-    with zipfile.ZipFile(path, "a", compression) as archive:
-      archive.writestr("foreign", bytes(100))
-      archive.writestr("span_config.json", bytes(size))
-    with pytest.raises(ValueError, match=r"bomb\.tflite: span_config\.json"):
-      TFLiteSpanExtractor(path)
 
 
 def test_threads_share_an_extractor():

@@ -16,8 +16,6 @@ import pytest
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.presets.span_config import find_embedded_model
 
-pytestmark = pytest.mark.large
-
 
 @pytest.fixture
 def recipe(repository, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Other runtimes compute the same logits and answers as tf.lite."""
+"""OpenVINO and LiteRT compute the logits and answers of tf.lite."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,6 @@ from tests.support.models import (
   exported_tflite,
   opened_tflite,
 )
-
-pytestmark = pytest.mark.large
 
 _PASSAGES = [CONTEXT, " ".join(reversed(VOCABULARY[5:] * 3)), "Mill.", "É 日"]
 _EXAMPLES = [SquadExample(str(i), QUESTION, c) for i, c in enumerate(_PASSAGES)]
