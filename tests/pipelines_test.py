@@ -199,10 +199,10 @@ def test_no_answer_is_given_only_if_it_may_be():
 @pytest.mark.parametrize(
   ("inputs", "message"),
   [
-    ({"question": "", "context": "a"}, "question of input 0 cannot be empty"),
+    ({"question": "", "context": "a"}, "question of input 0"),
     ({"question": ["a", "b"], "context": ["a"]}, "same length"),
     ({"question": None, "context": "a"}, r"str"),
-    ({"data": {"question": "a"}}, r"input 0 must be a dict"),
+    ({"data": {"question": "a"}}, "input 0 .*dict"),
     ({"data": "a", "context": "b"}, "by name"),
     ({"data": "abc"}, "'abc'"),
     ({"X": 7}, "7"),
@@ -217,7 +217,7 @@ def test_wrong_inputs_are_named(qa, inputs, message):
 
 
 def test_what_is_no_dict_and_another_task_are_named(qa):
-  with pytest.raises(ValueError, match=r"input 1 must be a dict"):
+  with pytest.raises(ValueError, match=r"input 1 .*dict"):
     qa([{"question": "a", "context": "b"}, "c"])
   with pytest.raises(ValueError, match="'fill-mask'"):
     pipeline("fill-mask")
@@ -240,7 +240,7 @@ def test_names_and_revisions_on_the_hub(tmp_path, model_hub):
   model_hub.gated.add("us/tiny")
   model_hub.tokens.add("hf_right")
   model_hub.push("us/tiny", {"config.json": b"{}"})
-  with pytest.raises(ValueError, match=r"hf://us/tiny is gated"):
+  with pytest.raises(ValueError, match=r"hf://us/tiny .*gated"):
     pipeline(model="us/tiny", token="hf_wrong")
   for argument in ("token", "use_auth_token"):
     with pytest.raises(ValueError, match=r"hf://us/tiny: .*model_type"):
