@@ -283,13 +283,11 @@ def test_the_api_page_has_every_public_name():
 def _write_few(sample, path):
   """Writes some answerable questions of a sample file as SQuAD 1.1."""
   squad = json.loads(sample.read_text("utf-8"))
-  del squad["data"][2:]
-  for article in squad["data"]:
-    del article["paragraphs"][1:]
-    for paragraph in article["paragraphs"]:
-      paragraph["qas"] = [q for q in paragraph["qas"] if q["answers"]]
-      for question in paragraph["qas"]:
-        question.pop("is_impossible", None)
+  del squad["data"][1:], squad["data"][0]["paragraphs"][1:]
+  (paragraph,) = squad["data"][0]["paragraphs"]
+  paragraph["qas"] = [q for q in paragraph["qas"] if q["answers"]]
+  for question in paragraph["qas"]:
+    question.pop("is_impossible", None)
   path.write_text(json.dumps(squad | {"version": "1.1"}), "utf-8")
 
 
@@ -352,7 +350,8 @@ def test_the_blocks_of_a_page_run_in_their_order(
   page, reader_folder, tmp_path, tiny_model, few_samples, model_hub, monkeypatch
 ):
   monkeypatch.chdir(reader_folder)
-  models = {*re.findall(r"hf://([\w-]+/[\w-]+)", _text(page))}
+  run = "".join(block for reason, _, block in _steps(page) if not reason)
+  models = {*re.findall(r"hf://([\w-]+/[\w-]+)", run)}
   if models:
     from bert_span.presets.huggingface_writer import save_huggingface
 
