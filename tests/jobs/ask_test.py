@@ -219,7 +219,7 @@ def test_what_does_not_fit_is_refused(
 
 def test_a_folder_of_documents_is_asked(tmp_path, capsys):
   (tmp_path / "mill.md").write_text(f"# Notes\n\n{CONTEXT}\n", "utf-8")
-  (tmp_path / "other.txt").write_text("Nothing of that kind.", "utf-8")
+  (tmp_path / "other.txt").write_text("The mill by the river.", "utf-8")
   options = AskOptions(
     model=shared_model(),
     question=(QUESTION,),
@@ -227,6 +227,8 @@ def test_a_folder_of_documents_is_asked(tmp_path, capsys):
     top_k=1,
     search_index=tmp_path / "index",
   )
+  job.ask(options.replaced(json=True, top_k=2, n_best=1))
+  assert len(json.loads(capsys.readouterr().out)["answers"]) == 1
   job.ask(options.replaced(json=True))
   (answer,) = json.loads(capsys.readouterr().out)["answers"]
   expected = shared_extractor().answer(QUESTION, f"# Notes\n\n{CONTEXT}")

@@ -40,7 +40,7 @@ def folder(tmp_path_factory, eager):
   (path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", "utf-8")
   paragraphs = [
     {"context": context, "qas": [{"id": f"q{i}", "question": QUESTION}]}
-    for i, context in enumerate([CONTEXT, " ".join([CONTEXT] * 4), " "])
+    for i, context in enumerate([CONTEXT, f"Mills. {CONTEXT} " * 4, " "])
   ]
   squad = {"version": "v2.0", "data": [{"title": "", "paragraphs": paragraphs}]}
   (path / "dev.json").write_text(json.dumps(squad))

@@ -56,6 +56,11 @@ def test_a_file_gets_a_row_for_each_sequence(options, tmp_path, capsys):
   for row in rows:
     both = zip(row["input_ids"], row["masked_input_ids"], strict=True)
     masked = {i for i, (token, shown) in enumerate(both) if token != shown}
+    for span in row["spans"]:
+      assert [*span] == [
+        *("span", "word_count", "drawn_word_counts", "decision"),
+        *("left_boundary", "right_boundary"),
+      ]
     ranges = (span["span"] for span in row["spans"])
     assert masked <= {i for a, b in ranges for i in range(a, b + 1)}
 

@@ -349,6 +349,16 @@ def test_a_model_of_a_hub_answers(run, hub_model, tmp_path):
   assert len(read(tmp_path / "predictions.json")) == 8
 
 
+def test_without_a_trained_model_nothing_is_predicted(run, tmp_path):
+  options = {"bert_config_file": None, "vocab_file": None, "do_predict": True}
+  with pytest.raises(ValueError, match=f"{tmp_path}/model.*`preset`"):
+    run(tmp_path, **options)
+  for ending in (".index", ".data-00000-of-00001"):
+    (tmp_path / f"model.ckpt-3{ending}").touch()
+  with pytest.raises(ValueError, match=f"{tmp_path} .*do_train"):
+    run(tmp_path, **options)
+
+
 def test_a_run_that_cannot_train_writes_nothing(squad_folder, tmp_path):
   missing = f"--predict_file={tmp_path}/missing.json"
   steps = ("--do_train", "--do_predict")
