@@ -25,6 +25,7 @@ from tests.support.models import (
   shared_model,
 )
 
+pytestmark = pytest.mark.usefixtures("eager")
 _SIZES = {"max_seq_len": 32, "max_question_len": 8, "doc_stride": 13}
 
 
@@ -199,10 +200,10 @@ def test_no_answer_is_given_only_if_it_may_be():
 @pytest.mark.parametrize(
   ("inputs", "message"),
   [
-    ({"question": "", "context": "a"}, "question of input 0 cannot be empty"),
+    ({"question": "", "context": "a"}, "question of input 0"),
     ({"question": ["a", "b"], "context": ["a"]}, "same length"),
     ({"question": None, "context": "a"}, r"str"),
-    ({"data": {"question": "a"}}, r"input 0 must be a dict"),
+    ({"data": {"question": "a"}}, "input 0 .*dict"),
     ({"data": "a", "context": "b"}, "by name"),
     ({"data": "abc"}, "'abc'"),
     ({"X": 7}, "7"),
@@ -217,7 +218,7 @@ def test_wrong_inputs_are_named(qa, inputs, message):
 
 
 def test_what_is_no_dict_and_another_task_are_named(qa):
-  with pytest.raises(ValueError, match=r"input 1 must be a dict"):
+  with pytest.raises(ValueError, match=r"input 1 .*dict"):
     qa([{"question": "a", "context": "b"}, "c"])
   with pytest.raises(ValueError, match="'fill-mask'"):
     pipeline("fill-mask")
@@ -240,7 +241,7 @@ def test_names_and_revisions_on_the_hub(tmp_path, model_hub):
   model_hub.gated.add("us/tiny")
   model_hub.tokens.add("hf_right")
   model_hub.push("us/tiny", {"config.json": b"{}"})
-  with pytest.raises(ValueError, match=r"hf://us/tiny is gated"):
+  with pytest.raises(ValueError, match=r"hf://us/tiny .*gated"):
     pipeline(model="us/tiny", token="hf_wrong")
   for argument in ("token", "use_auth_token"):
     with pytest.raises(ValueError, match=r"hf://us/tiny: .*model_type"):
@@ -272,6 +273,7 @@ def test_answers_are_those_of_transformers(repository, tmp_path):
   path = repository.parent / "shared" / "data" / "squad1_dev_half.json"
   if not python or not path.exists():
     pytest.skip("needs BERT_SPAN_TRANSFORMERS4_PYTHON and the shared data")
+  tf.config.run_functions_eagerly(False)  # A graph is sooner for so many.
   examples = read_squad(path).examples
   examples = examples[:: len(examples) // 200][:200]
   model = tmp_path / "model"

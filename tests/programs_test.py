@@ -1,17 +1,19 @@
-"""What holds for every program: flags, checks, and one call of its job."""
+"""What holds for every program: flags, one call of its job, its recipes."""
 
 import ast
+import importlib
 import json
-import os
 import pathlib
 import re
 import runpy
+import shlex
 import sys
 from unittest import mock
 
 import pytest
 
-from tests.support.programs import define_flags, run_python
+from bert_span.cli.flags import read_flags
+from tests.support.programs import define_flags, parse_flags, run_python
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _PROGRAMS = sorted(
@@ -49,9 +51,7 @@ print(json.dumps([helps, list(sys.modules)]))
 
 
 def test_help_lists_all_flags_and_loads_no_tensorflow():
-  paths = str(_ROOT / "tests" / "support"), str(_ROOT)
-  environ = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-  ended = run_python("-c", _HELP, *_PROGRAMS, env=environ)
+  ended = run_python("-c", _HELP, *_PROGRAMS)
   assert ended.returncode == 0, ended.stderr
   helps, loaded = json.loads(ended.stdout)
   assert "bert_span.cli.program" in loaded
@@ -80,3 +80,27 @@ def test_every_program_is_installed_as_a_command(monkeypatch):
 def test_help_of_an_installed_command_lists_the_flags():
   command = "from bert_span.ask import run; run()"
   assert "--context_glob:" in run_python("-c", command, "--help").stdout
+
+
+@pytest.mark.parametrize(
+  "name", sorted(path.name for path in (_ROOT / "flags").iterdir())
+)
+def test_a_recipe_has_a_header_whose_command_gives_options(monkeypatch, name):
+  monkeypatch.chdir(_ROOT)
+  text = (_ROOT / "flags" / name).read_text("utf-8")
+  header = "\n".join(x for x in text.splitlines() if x.startswith("#"))
+  for key in ("Program", "Command", "Data", "Hardware", "Time", "EM/F1"):
+    assert re.search(rf"^# {key}:", header, re.MULTILINE), key
+  command = re.search(
+    r"^# Command: +python -m (.+(?:\n# {14}.+)*)", header, re.M
+  )
+  program, *words = shlex.split(command[1].replace("\n#", " "))
+  assert re.search(r"^# Program: +python -m (\S+)", header)[1] == program
+  assert words[0] == f"--flagfile=flags/{name}"
+  parse_flags(program, *words)
+  options = read_flags(importlib.import_module(program).run.options_type)
+  assert options.do_train
+  if program == "bert_span.run_squad":
+    assert options.version_2_with_negative == name.endswith(
+      ("squad2.flags", "minilm_squad.flags", "quickstart.flags")
+    )

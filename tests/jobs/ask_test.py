@@ -111,9 +111,8 @@ def test_every_span_of_a_bio_head_is_marked_and_listed(ask):
   answers = json.loads(line)["answers"]
   place = operator.itemgetter("text", "char_start", "char_end")
   assert list(map(place, answers)) == [place(vars(span)) for span in spans]
-  model = f"--model={shared_model(kind=BioExtractor)}"
-  other = (model, f"--question={QUESTION}", "--context=C", "--head=span")
-  assert "--head" in refusal("bert_span.ask", *other)
+  with pytest.raises(ValueError, match="head"):
+    ask(QUESTION, kind=BioExtractor, head="span")
 
 
 def test_a_long_passage_is_announced_and_its_windows_are_counted(
@@ -218,20 +217,30 @@ def test_what_does_not_fit_is_refused(
   assert not capsys.readouterr().out
 
 
-def test_a_folder_of_documents_is_asked(tmp_path):
+def test_a_folder_of_documents_is_asked(tmp_path, capsys):
   (tmp_path / "mill.md").write_text(f"# Notes\n\n{CONTEXT}\n", "utf-8")
-  (tmp_path / "other.txt").write_text("Nothing of that kind.", "utf-8")
-  ask = (
-    *("bert_span.ask", f"--model={shared_model()}", f"--question={QUESTION}"),
-    *(f"--context_glob={tmp_path}/*.*", "--top_k=1"),
-    f"--search_index={tmp_path / 'index'}",
+  (tmp_path / "other.txt").write_text("The mill by the river.", "utf-8")
+  options = AskOptions(
+    model=shared_model(),
+    question=(QUESTION,),
+    context_glob=f"{tmp_path}/*.*",
+    top_k=1,
+    search_index=tmp_path / "index",
   )
-  run = succeeds_here(*ask, "--json")
-  (answer,) = json.loads(run.stdout)["answers"]
+  job.ask(options.replaced(json=True, top_k=2, n_best=1))
+  assert len(json.loads(capsys.readouterr().out)["answers"]) == 1
+  job.ask(options.replaced(json=True))
+  (answer,) = json.loads(capsys.readouterr().out)["answers"]
   expected = shared_extractor().answer(QUESTION, f"# Notes\n\n{CONTEXT}")
   assert answer["document"] == str(tmp_path / "mill.md")
   assert answer["char_start"] == expected.char_start
   assert answer["text"] == expected.text
-  run = succeeds_here(*ask)
-  assert f"Answer: {expected.text}" in run.stdout
-  assert "mill.md" in run.stdout
+  job.ask(options)
+  shown = capsys.readouterr().out
+  assert f"Answer: {expected.text}" in shown and "mill.md" in shown
+
+
+def test_a_model_of_a_hub_answers(hub_model, capsys):
+  job.ask(AskOptions(model=hub_model, question=(QUESTION,), context=CONTEXT))
+  text = shared_extractor().answer(QUESTION, CONTEXT).text
+  assert f"Answer: {text}" in capsys.readouterr().out

@@ -1,6 +1,8 @@
-"""beam_predict as a user runs it."""
+"""The job of beam_predict; as a command, killed and in several processes."""
 
+import contextlib
 import json
+import re
 import signal
 
 import pytest
@@ -8,10 +10,11 @@ import pytest
 from tests.support.models import (
   CONTEXT,
   QUESTION,
+  eagerly,
   shared_extractor,
   shared_model,
 )
-from tests.support.programs import run_here, run_program, start_program
+from tests.support.programs import run_program, start_program
 
 pytest.importorskip("apache_beam", reason="pip install -e '.[beam]'")
 
@@ -33,7 +36,15 @@ def questions(tmp_path):
   return path
 
 
-def beam_predict(questions, output_dir, *flags, start=run_program):
+def _options(questions, output_dir, **options):
+  return BeamPredictOptions(
+    input=questions,
+    output_dir=output_dir,
+    **{"model": shared_model(), "num_shards": 8, **options},
+  )
+
+
+def _run(questions, output_dir, *flags, start=run_program):
   return start(
     *("bert_span.beam_predict", f"--model={shared_model()}", "--num_shards=8"),
     *(f"--input={questions.parent}/*.jsonl", f"--output_dir={output_dir}"),
@@ -49,18 +60,18 @@ def contents_of(directory):
 
 @pytest.mark.large
 def test_a_killed_job_goes_on_and_two_processes_write_the_same(
-  questions, tmp_path
+  questions, tmp_path, capsys
 ):
   out = tmp_path / "resumed"
-  job = beam_predict(questions, out, start=start_program)
-  job.send_signal_when(
+  program = _run(questions, out, start=start_program)
+  program.send_signal_when(
     lambda: list(out.glob("answers-*.jsonl")), signal.SIGKILL
   )
-  assert job.finish().returncode == -signal.SIGKILL
+  assert program.finish().returncode == -signal.SIGKILL
   done = len(list(out.glob("answers-*.jsonl")))
-  again = beam_predict(questions, out)
-  assert f"8 shards, {done} of them done." in again.stderr
-  assert f"{8 - done} shards written." in again.stderr
+  again = _run(questions, out)
+  assert f"8 shards, {done} of" in again.stderr
+  assert f"{8 - done} shards written" in again.stderr
   expected = shared_extractor().answer([QUESTION] * 10, _CONTEXTS)
   paths = out.glob("answers-*.jsonl")
   lines = [line for path in paths for line in path.read_text().splitlines()]
@@ -72,16 +83,16 @@ def test_a_killed_job_goes_on_and_two_processes_write_the_same(
   (letters,) = out.glob("dead_letters-*.jsonl")
   assert len(letters.read_text().splitlines()) == 1
   two = tmp_path / "two"
-  first = beam_predict(
+  first = _run(
     *(questions, two, "--runner=FnApiRunner", "--direct_num_workers=2"),
     "--direct_running_mode=multi_processing",
   )
-  assert "10 questions answered, 1 records in dead letters," in first.stderr
+  assert re.search(r"10 questions.* 1 records in dead", first.stderr)
   files = contents_of(two)
   assert "answers-00007-of-00008.jsonl" in files
   assert files == contents_of(out)
-  again = beam_predict(questions, out, start=run_here)
-  assert "11 done before; 0 shards written." in again.stderr
+  job.beam_predict(_options(f"{questions.parent}/*.jsonl", out))
+  assert "11 done before; 0 shards" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -99,28 +110,35 @@ def test_what_an_exported_model_has_fixed_is_refused(
   questions, tmp_path, given
 ):
   (tmp_path / "saved_model.pb").touch()
-  options = BeamPredictOptions(
-    model=tmp_path, input=questions, output_dir=tmp_path / "out", **given
-  )
+  options = _options(questions, tmp_path / "out", model=tmp_path, **given)
   ((name, value),) = given.items()
   named = f"`{name}`=False" if value is False else f"`{name}`"
-  with pytest.raises(ValueError, match=f"{named} is fixed"):
+  with pytest.raises(ValueError, match=named):
     job.beam_predict(options)
 
 
-@pytest.mark.large
 @pytest.mark.parametrize(
-  ("good", "flags", "status"),
-  [(0, (), 1), (1, (), 0), (1, ("--strict",), 1)],
+  ("good", "strict", "is_refused"),
+  [(0, False, True), (1, False, False), (1, True, True)],
 )
-def test_dead_letters_end_with_status_1_if_asked_or_if_there_is_nothing_else(
-  questions, tmp_path, good, flags, status
+def test_dead_letters_are_refused_if_asked_or_if_there_is_nothing_else(
+  questions, tmp_path, good, strict, is_refused
 ):
   lines = questions.read_text().splitlines()
   questions.write_text("\n".join([*lines[:good], "{", "["]) + "\n")
   out = tmp_path / "out"
+  options = _options(questions, out, strict=strict, num_shards=2)
+  error = pytest.raises(ValueError, match=f"2 records.*{out}/dead_letters")
   for _ in range(2):  # The second has nothing to do.
-    run = beam_predict(questions, out, *flags, start=run_here)
-    assert run.returncode == status
-    assert ("2 records are not answered" in run.stderr) == bool(status)
+    with eagerly(), error if is_refused else contextlib.nullcontext():
+      job.beam_predict(options)
   assert list(out.glob("dead_letters-*.jsonl"))
+
+
+def test_a_model_of_a_hub_answers(questions, hub_model, tmp_path):
+  out = tmp_path / "out"
+  with eagerly():
+    job.beam_predict(_options(questions, out, model=hub_model, num_shards=1))
+  (path,) = out.glob("answers-*.jsonl")
+  row = json.loads(path.read_text().splitlines()[0])
+  assert row["answer"] == shared_extractor().answer(QUESTION, _CONTEXTS[0]).text

@@ -1,4 +1,4 @@
-"""bert_span.decode and its job, on the logits of a tiny model."""
+"""The job of decode, on the logits of a tiny model."""
 
 import json
 
@@ -18,7 +18,6 @@ from tests.support.models import (
   shared_extractor,
   shared_model,
 )
-from tests.support.programs import succeeds, succeeds_here
 from tests.support.squad import read
 
 
@@ -35,13 +34,13 @@ def _save(extractor, examples, folder, version_2):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, eager):
   """Questions, and what run_squad would write about them."""
   path = tmp_path_factory.mktemp("decode")
   (path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", "utf-8")
   paragraphs = [
     {"context": context, "qas": [{"id": f"q{i}", "question": QUESTION}]}
-    for i, context in enumerate([CONTEXT, " ".join([CONTEXT] * 4), " "])
+    for i, context in enumerate([CONTEXT, f"Mills. {CONTEXT} " * 4, " "])
   ]
   squad = {"version": "v2.0", "data": [{"title": "", "paragraphs": paragraphs}]}
   (path / "dev.json").write_text(json.dumps(squad))
@@ -57,45 +56,53 @@ def _assert_expected(folder, output_dir, *names):
     assert (output_dir / name).read_bytes() == expected
 
 
-@pytest.mark.large
-def test_saved_logits_give_the_files_of_the_model(folder, tmp_path):
-  logits, out = folder / "logits.npz", tmp_path / "out"
-  flags = (f"--predict_file={folder}/dev.json", f"--output_dir={out}")
-  run = succeeds(
-    *("bert_span.decode", f"--model={shared_model(version_2=True)}", *flags),
-    f"--logits_file={logits}",
+def test_saved_logits_give_the_files_of_the_model(folder, tmp_path, capsys):
+  out = tmp_path / "out"
+  options = DecodeOptions(
+    model=shared_model(version_2=True),
+    predict_file=folder / "dev.json",
+    logits_file=(folder / "logits.npz",),
+    output_dir=out,
   )
-  assert "3 questions answered" in run.stderr
+  decode(options)
+  assert "3 questions" in capsys.readouterr().err
   names = ("nbest_predictions.json", "null_odds.json", "predictions.json")
   _assert_expected(folder, out, *names)
-  # Several files, and a vocabulary instead of the model.
-  succeeds_here(
-    *("bert_span.decode", f"--vocab_file={folder}/vocab.txt", *flags),
-    *(f"--logits_file={logits},{logits}", f"--logits_file={logits}"),
-    *("--max_seq_length=32", "--doc_stride=8", "--max_query_length=8"),
-    "--version_2_with_negative",
-  )
-  assert read(out / names[2]) == read(folder / "expected" / names[2])
 
 
 @pytest.fixture
 def decode_files(folder, tmp_path):
   """A function that decodes several files of logits."""
 
-  def decode_files(*paths, head="span"):
+  def decode_files(*paths, **options):
     options = DecodeOptions(
       predict_file=folder / "dev.json",
       logits_file=paths,
       output_dir=tmp_path / "out",
       vocab_file=folder / "vocab.txt",
-      head=head,
       max_seq_length=32,
       doc_stride=8,
       max_query_length=8,
+      **options,
     )
     return decode(options)
 
   return decode_files
+
+
+def test_a_vocabulary_and_options_take_the_place_of_the_model(
+  folder, tmp_path, decode_files
+):
+  # Files between commas, or given several times.
+  logits = folder / "logits.npz"
+  decode_files(f"{logits},{logits}", logits, version_2_with_negative=True)
+  n_best, expected = (
+    read(path / "nbest_predictions.json")
+    for path in (tmp_path / "out", folder / "expected")
+  )
+  for qas_id, entries in expected.items():
+    texts = [entry["text"] for entry in entries]
+    assert [entry["text"] for entry in n_best[qas_id]] == texts
 
 
 def test_saved_tag_logits_give_the_files_of_the_model(

@@ -6,7 +6,6 @@ import pytest
 
 from bert_span.evaluate import EvaluateOptions
 from bert_span.jobs.evaluate import evaluate
-from tests.support.programs import succeeds
 from tests.support.squad import spans, squad_content
 
 _CONTEXT = "The red car was sold in May."
@@ -39,22 +38,23 @@ def score(tmp_path):
   )
 
 
-@pytest.mark.large
-def test_stdout_is_one_json_object_and_stderr_has_the_table(tmp_path):
-  predictions = {"a": "the red car", "n": "May"}
-  paths = _write(tmp_path, _SQUAD2, predictions, {"a": -2.0, "n": 3.0})
-  result = succeeds(
-    *("bert_span.evaluate", "--na_prob_thresh=0"),
-    *(f"--{name}={path}" for name, path in paths.items()),
-    f"--output_file={tmp_path / 'out.json'}",
+def test_stdout_is_one_json_object_and_stderr_has_the_table(
+  score, tmp_path, capsys
+):
+  predictions, odds = {"a": "the red car", "n": "May"}, {"a": -2.0, "n": 3.0}
+  output_file = tmp_path / "out.json"
+  scores = score(
+    *(_SQUAD2, predictions, odds), na_prob_thresh=0.0, output_file=output_file
   )
-  scores = json.loads(result.stdout)
   assert (scores["exact"], scores["best_exact"]) == (100.0, 100.0)
   assert scores["best_f1_thresh"] == -2.0
-  rows = [line.split() for line in result.stderr.splitlines()]
+  printed = capsys.readouterr()
+  assert (
+    json.loads(printed.out) == json.loads(output_file.read_text()) == scores
+  )
+  rows = [line.split() for line in printed.err.splitlines()]
   assert ["unanswerable", "100.00", "100.00", "1"] in rows
   assert ["best", "threshold", "-2.000", "-2.000"] in rows
-  assert json.loads((tmp_path / "out.json").read_text()) == scores
 
 
 def test_the_data_decides_on_the_metrics_of_squad_1_or_2(score):

@@ -1,13 +1,15 @@
-"""The program bert_span.report, and its page in a browser."""
+"""The job of report, and its page in a browser."""
 
+import contextlib
+import io
 import json
 import re
 import sys
 
 import pytest
 
-from tests.support.models import CONTEXT, shared_model
-from tests.support.programs import refusal, succeeds
+from tests.support.models import CONTEXT, eagerly, shared_model
+from tests.support.programs import refusal
 from tests.support.squad import spans, squad_content
 
 pytest.importorskip("jinja2", reason="pip install -e '.[report]'")
@@ -62,21 +64,23 @@ def pages(tmp_path_factory):
   """Paths of two reports: of a few questions, and of one that is all HTML."""
   model = str(shared_model(version_2=True))
   small, hostile = (tmp_path_factory.mktemp(x) for x in ("small", "hostile"))
-  predict_file, nbest_file = _write_files(small, CONTEXT, _SMALL)
-  process = succeeds(
-    *("bert_span.report", f"--output_file={small}/page.html", "--num_errors=3"),
-    *(f"--predict_file={predict_file}", f"--nbest_file={nbest_file}"),
-    *(f"--model={model}", "--question_id=where"),
-  )
-  assert f"{small}/page.html: 3 errors" in process.stdout
+  printed, options = io.StringIO(), {"num_errors": 3, "question_id": "where"}
+  with contextlib.redirect_stdout(printed), eagerly():
+    _write_report(
+      *_write_files(small, CONTEXT, _SMALL),
+      small / "page.html",
+      model=model,
+      **options,
+    )
+  assert f"{small}/page.html: 3 errors" in printed.getvalue()
   rows = [(_HOSTILE, _HOSTILE, ["Bea"], {_HOSTILE: 0.75, "Ada": 0.25})]
   paths = _write_files(hostile, f"Ada {_HOSTILE} came to Bea.", rows)
   options = {"model": model, "question_id": _HOSTILE}
-  _write_report(*paths, hostile / "page.html", **options)
+  with eagerly():
+    _write_report(*paths, hostile / "page.html", **options)
   return {"small": small / "page.html", "hostile": hostile / "page.html"}
 
 
-@pytest.mark.large
 def test_the_page_has_the_official_scores_and_every_section(pages):
   text = pages["small"].read_text(encoding="utf-8")
   tiles = dict(re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", text))
@@ -93,7 +97,6 @@ def test_the_page_has_the_official_scores_and_every_section(pages):
   assert re.search(r"1 window</th>\s*<td[^>]*>7</td>", windows)
 
 
-@pytest.mark.large
 def test_the_pages_open_offline(pages):
   """The texts themselves have no links; what CSS loads, the page forbids."""
   links = r"\b(?:src|href|action|srcset)\s*=\s*\"(?!#|data:)"

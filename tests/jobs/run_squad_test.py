@@ -1,5 +1,6 @@
-"""run_squad as a user runs it: on a tiny model and a few questions."""
+"""The job of run_squad, on a tiny model and a few questions."""
 
+import contextlib
 import json
 import pathlib
 import re
@@ -9,24 +10,21 @@ import numpy as np
 import pytest
 
 from bert_span.extractors.span_extractor import SpanExtractor
+from bert_span.jobs import run_squad as job
 from bert_span.modeling.encoder import build_encoder
 from bert_span.presets.encoder_weights import read_bert_config
 from bert_span.presets.span_config import read_span_config, update_decoder
 from bert_span.pretraining.model_files import export_tf1
-from tests.support.programs import (
-  parse_flags,
-  refusal,
-  run_here,
-  succeeds,
-  succeeds_here,
-)
+from bert_span.run_squad import RunSquadOptions
+from tests.support.models import eagerly
+from tests.support.programs import parse_flags, refusal, succeeds
 from tests.support.squad import (
   CONTEXT,
   read,
-  run_squad,
   spans,
   squad_content,
   squad_flags,
+  squad_options,
 )
 
 # What the original defines, with its defaults.
@@ -52,145 +50,188 @@ _ORIGINAL_FLAGS = {
   "null_score_diff_threshold": 0.0,
 }
 
-_DATA = ("train", "predict")
-_ALL_STEPS = ("--do_train", "--do_predict", "--do_eval")
+_ALL_STEPS = dict.fromkeys(("do_train", "do_predict", "do_eval"), True)
+_HEART = {**_ALL_STEPS, "num_train_epochs": 40}
+# As calibrate writes it.
+_FITTED = {"temperature": 1.5, "null_score_diff_threshold": -2.5}
+
+
+@pytest.fixture(scope="module")
+def run(squad_folder):
+  """A function that runs the job on files of a folder."""
+
+  def run(output_dir, folder=squad_folder, **options):
+    options = squad_options(folder, output_dir, **options)
+    job.run_squad(RunSquadOptions(**options))
+
+  return run
+
+
+@pytest.fixture(scope="module")
+def trained(run, squad_folder, tmp_path_factory):
+  """The folder of a run on relative paths that learned eight questions."""
+  folder = tmp_path_factory.mktemp("trained")
+  shutil.copytree(squad_folder, folder / "data")
+  with contextlib.chdir(folder):
+    run("run", pathlib.Path("data"), **_HEART)
+  return folder / "run"
+
+
+@pytest.fixture
+def copied(trained, tmp_path):
+  """A copy of that folder in another place."""
+  return shutil.copytree(trained, tmp_path / "copy")
 
 
 @pytest.mark.large
-def test_trains_predicts_and_scores_then_continues(squad_folder, tmp_path):
-  flags = (*_ALL_STEPS, "--num_train_epochs=40")
-  run_squad(squad_folder, tmp_path, *flags)
-  predictions = read(tmp_path / "predictions.json")
-  n_best = read(tmp_path / "nbest_predictions.json")
+def test_a_run_has_the_files_of_its_steps(trained):
+  predictions = read(trained / "predictions.json")
   assert list(predictions) == [f"q{i}" for i in range(8)]
-  for qas_id, entries in n_best.items():
+  for qas_id, entries in read(trained / "nbest_predictions.json").items():
     assert entries[0]["text"] == predictions[qas_id]
     for entry in entries:
       span = CONTEXT[entry["char_start"] : entry["char_end"]]
       assert span == entry["text"]
-  scores = read(tmp_path / "eval_results.json")
-  assert set(scores) == {"exact_match", "f1"}
-  assert scores["exact_match"] == 100.0  # eight questions, learnt by heart
-  assert not (tmp_path / "null_odds.json").exists()
-  assert "--learning_rate=0.01" in (tmp_path / "run.flags").read_text()
-  assert (tmp_path / "train").is_dir()
-  extractor = SpanExtractor.from_preset(tmp_path / "model")
-  assert extractor.window_options.max_seq_length == 32
-  answer = extractor.answer(question="Who built the mill?", context=CONTEXT)
-  assert answer.text == "Anna"
+  assert not (trained / "null_odds.json").exists()
+  assert (trained / "train").is_dir()
+  flags = parse_flags("bert_span.run_squad", f"--flagfile={trained}/run.flags")
+  assert (flags.do_train, flags.learning_rate) == (True, 0.01)
 
-  # As calibrate writes it.
-  changes = {"temperature": 1.5, "null_score_diff_threshold": -2.5}
-  update_decoder(tmp_path / "model", changes)
-  fitted = read(tmp_path / "model/task.json")
-  again = run_squad(squad_folder, tmp_path, *flags)
-  assert "nothing to train" in again.stderr
-  assert read(tmp_path / "predictions.json") == predictions
-  assert read(tmp_path / "model/task.json") == fitted
-  found = read(tmp_path / "nbest_predictions.json")["q0"][0]["probability"]
-  assert found != n_best["q0"][0]["probability"]
-  cut = run_squad(
-    squad_folder, tmp_path, "--do_predict", "--max_query_length=3"
-  )
-  assert re.search("'q0' .*max_query_length=3.* 7 more", cut.stderr)
-  words = f"--flagfile={tmp_path}/run.flags", f"--output_dir={tmp_path}/new"
-  repeated = succeeds("bert_span.run_squad", "--dry_run", *words)
-  assert "nothing is trained" in repeated.stdout
-  # Another training does not get what was fitted to these weights.
-  for path in (*tmp_path.glob("*ckpt*"), *tmp_path.glob("training_options*")):
+
+@pytest.mark.large
+def test_questions_learned_by_heart_are_answered(trained):
+  scores = read(trained / "eval_results.json")
+  assert scores == {"exact_match": 100.0, "f1": 100.0}
+  extractor = SpanExtractor.from_preset(trained / "model")
+  assert extractor.window_options.max_seq_length == 32
+  with eagerly():
+    assert extractor.answer("Who built the mill?", CONTEXT).text == "Anna"
+
+
+@pytest.mark.large
+def test_a_finished_run_keeps_what_was_fitted_to_its_model(run, copied, capsys):
+  predictions = read(copied / "predictions.json")
+  before = read(copied / "nbest_predictions.json")["q0"][0]["probability"]
+  update_decoder(copied / "model", _FITTED)
+  task = read(copied / "model/task.json")
+  with eagerly():
+    run(copied, **_HEART)
+  assert "nothing to train" in capsys.readouterr().err
+  assert read(copied / "model/task.json") == task
+  assert read(copied / "predictions.json") == predictions
+  after = read(copied / "nbest_predictions.json")["q0"][0]["probability"]
+  assert after != before
+
+
+@pytest.mark.large
+def test_another_training_drops_what_was_fitted(run, copied):
+  update_decoder(copied / "model", _FITTED)
+  for path in (*copied.glob("*ckpt*"), *copied.glob("training_options*")):
     path.unlink()
-  (tmp_path / "checkpoint").unlink()
-  run_squad(squad_folder, tmp_path, "--do_train", "--num_train_epochs=1")
-  decoder = read_span_config(tmp_path / "model")["decoder"]
+  (copied / "checkpoint").unlink()
+  run(copied, do_train=True, num_train_epochs=1)
+  decoder = read_span_config(copied / "model")["decoder"]
   assert decoder["temperature"] is None
   assert decoder["null_score_diff_threshold"] == 0
 
 
 @pytest.mark.large
-def test_relative_paths_a_damaged_list_and_a_moved_folder(
-  squad_folder, tmp_path, monkeypatch
+def test_a_moved_run_with_a_damaged_list_has_nothing_to_train(
+  run, copied, squad_folder, monkeypatch, capsys
 ):
-  shutil.copytree(squad_folder, tmp_path / "data")
-  monkeypatch.chdir(tmp_path)
-
-  def run(*flags, data="data", output_dir="run"):
-    flags = squad_flags(
-      pathlib.Path(data), output_dir, "--num_train_epochs=2", *flags
-    )
-    return succeeds_here("bert_span.run_squad", *flags).stderr
-
-  steps = ["--eval_steps=2", "--save_checkpoints_steps=2"]
-  run("--do_train", *steps)
-  (tmp_path / "run/checkpoint").write_text("garbage")
-  assert "nothing to train" in run("--do_train", *steps)
-  (tmp_path / "elsewhere").mkdir()
-  (tmp_path / "run").rename("elsewhere/moved")
-  monkeypatch.chdir("elsewhere")
-  again = run("--do_train", *steps, data="../data", output_dir="moved")
-  assert "nothing to train" in again
-  run("--do_predict", "--do_eval", data="../data", output_dir="moved")
-  assert set(read(tmp_path / "elsewhere/moved/eval_results.json")) == {
-    *("exact_match", "f1")
-  }
+  (copied / "checkpoint").write_text("garbage")
+  shutil.copytree(squad_folder, copied.parent / "data")
+  monkeypatch.chdir(copied)
+  run(".", pathlib.Path("../data"), do_train=True, num_train_epochs=40)
+  assert "nothing to train" in capsys.readouterr().err
 
 
 @pytest.mark.large
-def test_a_selected_model_keeps_what_was_fitted_to_it(squad_folder, tmp_path):
-  flags = *_ALL_STEPS, "--num_train_epochs=10", "--eval_steps=10"
-  run_squad(squad_folder, tmp_path, *flags, version_2=True)
-  changes = {"temperature": 1.5, "null_score_diff_threshold": -2.5}
-  update_decoder(tmp_path / "model", changes)
-  task = read(tmp_path / "model/task.json")
-  lists = []
-  for steps in (flags, ("--do_predict",)):
-    run_squad(squad_folder, tmp_path, *steps, version_2=True)
-    assert read(tmp_path / "model/task.json") == task
-    lists.append(read(tmp_path / "nbest_predictions.json"))
-  assert lists[0] == lists[1]
+def test_questions_that_are_cut_are_named(run, copied, capsys):
+  with eagerly():
+    run(copied, do_predict=True, max_query_length=3)
+  error = capsys.readouterr().err
+  assert re.search("'q0' .*max_query_length=3.* 7 more", error)
 
 
 @pytest.mark.large
-def test_a_dry_run_reads_questions_from_any_file_system(squad_folder, tmp_path):
-  out = tmp_path / "out"
-  steps = ("--dry_run", "--do_train", "--do_predict", "--length_buckets=8")
-  files = [f"--{n}_file=file://{squad_folder}/v1.json" for n in _DATA]
-  flags = squad_flags(squad_folder, out, *steps, *files)
-  run = succeeds_here("bert_span.run_squad", *flags)
-  for part in (
-    "Windows: 8 of 8 questions",
-    "Steps: 40 of 4 windows",
-    "4 windows of 24 WordPieces",
-    "Then 8 questions",
-  ):
-    assert part in run.stdout
-  for name in _DATA:
-    for path in ("ram://none.json", "none://v1.json"):
-      flags = squad_flags(squad_folder, out, *steps, f"--{name}_file={path}")
-      run = run_here("bert_span.run_squad", *flags)
-      assert run.returncode == 1
-      assert path in run.stderr.splitlines()[-1]
+def test_a_dry_run_reads_questions_from_any_file_system(
+  run, squad_folder, tmp_path, capsys
+):
+  path, out = f"file://{squad_folder}/v1.json", tmp_path / "out"
+  files = {"train_file": path, "predict_file": path}
+  steps = {"dry_run": True, "do_train": True, "do_predict": True}
+  run(out, **files, **steps, length_bucket=8)
+  lines = capsys.readouterr().out.splitlines()
+  numbers = [re.findall(r"\d+", line) for line in lines]
+  # Windows, questions and windows without an answer; steps, their windows,
+  # warm-up and checkpoint; windows and WordPieces of a step; questions.
+  assert numbers[1] == ["8", "8", "0"]
+  assert numbers[2] == ["40", "4", "4", "15"]
+  assert numbers[3][-3:-1] == ["4", "24"]
+  assert numbers[4] == ["8"]
   assert not out.exists()
 
 
+class _StoppedError(Exception):
+  """Instead of a training."""
+
+
+def test_a_new_model_follows_the_seed(run, tmp_path, monkeypatch):
+  weights = []
+
+  def stop(extractor, *_, **options):
+    weights.append(np.concatenate([w.ravel() for w in extractor.get_weights()]))
+    raise _StoppedError
+
+  monkeypatch.setattr(job, "train_on", stop)
+  for seed in (7, 7, 8):
+    with pytest.raises(_StoppedError), eagerly():
+      run(tmp_path / "out", do_train=True, seed=seed)
+  np.testing.assert_array_equal(weights[0], weights[1])
+  assert np.any(weights[0] != weights[2])
+
+
+_SELECTED = {
+  **_ALL_STEPS,
+  "version_2": True,
+  "num_train_epochs": 2,
+  "eval_steps": 2,
+  "best_metric": "exact_match",
+}
+
+
+@pytest.fixture(scope="module")
+def selected(run, tmp_path_factory):
+  """The folder of a run that evaluated its model twice and kept the best."""
+  folder = tmp_path_factory.mktemp("selected")
+  run(folder, **_SELECTED)
+  return folder
+
+
 @pytest.mark.large
-def test_the_best_model_of_each_seed_is_scored(squad_folder, tmp_path):
-  for seed in (7, 8):
-    out = tmp_path / f"seed_{seed}"
-    run_squad(
-      *(squad_folder, out, *_ALL_STEPS, f"--seed={seed}"),
-      *("--num_train_epochs=2", "--eval_steps=2", "--best_metric=exact_match"),
-      version_2=True,
-    )
-    # What --do_predict scored is the best model of the training.
-    selection = read(out / "model" / "selection.json")
-    exact = read(out / "eval_results.json")["exact"]
-    assert selection["metric"] == "exact"
-    assert selection["scores"]["exact"] == exact
-    rows = read(out / "evaluations.json")["evaluations"]
-    assert [row["step"] for row in rows] == [2, 4]
-    assert exact == max(row["scores"]["exact"] for row in rows)
-  heads = tmp_path.glob("seed_*/model/task.weights.h5")
-  assert len({path.read_bytes() for path in heads}) == 2
+def test_the_best_model_of_a_training_is_scored(selected):
+  selection = read(selected / "model" / "selection.json")
+  exact = read(selected / "eval_results.json")["exact"]
+  assert selection["metric"] == "exact"
+  assert selection["scores"]["exact"] == exact
+  rows = read(selected / "evaluations.json")["evaluations"]
+  assert [row["step"] for row in rows] == [2, 4]
+  assert exact == max(row["scores"]["exact"] for row in rows)
+
+
+@pytest.mark.large
+def test_a_selected_model_keeps_what_was_fitted_to_it(run, selected, tmp_path):
+  folder = shutil.copytree(selected, tmp_path / "copy")
+  update_decoder(folder / "model", _FITTED)
+  task = read(folder / "model/task.json")
+  lists = []
+  for options in (_SELECTED, {"do_predict": True, "version_2": True}):
+    with eagerly():
+      run(folder, **options)
+    assert read(folder / "model/task.json") == task
+    lists.append(read(folder / "nbest_predictions.json"))
+  assert lists[0] == lists[1]
 
 
 def _annotated():
@@ -211,15 +252,18 @@ def _annotated():
 
 @pytest.mark.large
 def test_a_bio_head_learns_several_spans_of_several_annotators(
-  squad_folder, tmp_path
+  run, tmp_path, capsys
 ):
-  data = tmp_path / "annotated.json"
+  data, out = tmp_path / "annotated.json", tmp_path / "out"
   data.write_text(json.dumps(_annotated()))
-  flags = (f"--train_file={data}", f"--predict_file={data}")
-  out = tmp_path / "out"
-  run = run_squad(
-    *(squad_folder, out, *flags, *_ALL_STEPS, "--head=bio"),
-    *("--num_train_epochs=40", "--write_logits", "--bio_class_weights=2,2,1"),
+  files = {"train_file": data, "predict_file": data}
+  run(
+    out,
+    **files,
+    **_HEART,
+    head="bio",
+    write_logits=True,
+    bio_class_weights=(2.0, 2.0, 1.0),
   )
   predicted = read(out / "span_predictions.json")
   assert [s["text"] for s in predicted["q0"]] == ["Anna", "the river"]
@@ -235,34 +279,38 @@ def test_a_bio_head_learns_several_spans_of_several_annotators(
   (row, *_) = read(out / "disagreement.json")
   assert [token["text"] for token in row["tokens"]] == ["in", "1895"]
   assert row["tokens"][0]["annotators"]["B"] == pytest.approx(1 / 3, abs=1e-3)
-  assert re.search(r"partial match +100.00 +100.00 +100.00", run.stdout)
+  # Exact and partial matches: precision, recall and F1.
+  assert len(re.findall("(?: +100.00){3}", capsys.readouterr().out)) == 2
   with np.load(out / "logits.npz") as logits:
     assert logits["tag_logits"].shape == (8, 32, 3)
 
   # Predicting alone finds the head in the model; another one is refused.
-  run_squad(squad_folder, out, *flags, "--do_predict")
-  assert read(out / "span_predictions.json") == predicted
-  flags = squad_flags(squad_folder, out, *flags, "--do_predict", "--head=span")
-  assert "--head=bio" in refusal("bert_span.run_squad", *flags)
+  texts = read(out / "predictions.json")
+  with eagerly():
+    run(out, **files, do_predict=True)
+  assert read(out / "predictions.json") == texts
+  with pytest.raises(ValueError, match="head=bio"):
+    run(out, **files, do_predict=True, head="span")
 
 
 @pytest.mark.large
-def test_version_2_writes_null_odds_and_the_official_scores(
+def test_a_command_line_of_many_flags_does_what_they_say(
   squad_folder, tmp_path
 ):
-  run = run_squad(
-    *(squad_folder, tmp_path, *_ALL_STEPS, "--length_buckets=none"),
-    *("--span_score=mean_probability", "--drop_answerless_windows"),
-    "--bio_threshold=0.5",
-    *("--write_logits", "--nospan_head_bias", "--adam_bias_correction"),
-    *("--loss_reduction=sum", "--master=grpc://x", "--num_devices=2"),
-    *("--precision=bfloat16", "--recompute", "--accumulate_steps=2"),
-    "--num_train_epochs=2",
+  """In another process: TensorFlow divides a CPU only before it begins."""
+  flags = squad_flags(
+    *(squad_folder, tmp_path, "--do_train", "--do_predict", "--do_eval"),
+    *("--length_buckets=none", "--span_score=mean_probability"),
+    *("--drop_answerless_windows", "--bio_threshold=0.5", "--write_logits"),
+    *("--nospan_head_bias", "--adam_bias_correction", "--loss_reduction=sum"),
+    *("--master=grpc://x", "--num_devices=2", "--precision=bfloat16"),
+    *("--recompute", "--accumulate_steps=2", "--num_train_epochs=2"),
     version_2=True,
   )
-  assert len(re.findall("master has no effect", run.stderr)) == 1
-  assert "bio_threshold has no effect without head=bio" in run.stderr
-  assert "Training on 2 CPUs, 2 of a batch's 4" in run.stderr
+  error = succeeds("bert_span.run_squad", *flags).stderr
+  assert len(re.findall("master has no effect", error)) == 1
+  assert re.search("bio_threshold .*head=bio", error)
+  assert "2 CPUs, 2 of a batch's 4" in error
   assert set(read(tmp_path / "null_odds.json")) == {f"q{i}" for i in range(8)}
   scores = read(tmp_path / "eval_results.json")
   assert {"exact", "HasAns_f1", "NoAns_f1", "best_f1_thresh"} <= set(scores)
@@ -274,24 +322,41 @@ def test_version_2_writes_null_odds_and_the_official_scores(
   assert extractor.decoder_options.version_2_with_negative
 
 
-@pytest.mark.large
 def test_a_fine_tuned_checkpoint_of_the_original_keeps_its_head(
-  squad_folder, tmp_path
+  run, squad_folder, tmp_path
 ):
   config = read_bert_config(str(squad_folder / "bert_config.json"))
   weights = np.random.default_rng(0).normal(size=[2, config.hidden_dim])
-  kind = {
+  head = {
     "cls/squad/output_weights": weights.astype(np.float32),
     "cls/squad/output_bias": np.zeros([2], np.float32),
   }
-  export_tf1(build_encoder(config), str(tmp_path), kind)
-  flags = squad_flags(squad_folder, tmp_path / "out", "--do_predict")
-  assert "no span head" in refusal("bert_span.run_squad", *flags)
-  assert not (tmp_path / "out").exists()
-  flags.append(f"--init_checkpoint={tmp_path}/bert_model.ckpt")
-  run = run_here("bert_span.run_squad", *flags)
-  assert "with its span head" in run.stderr
-  assert len(read(tmp_path / "out" / "predictions.json")) == 8
+  export_tf1(build_encoder(config), str(tmp_path), head)
+  out = tmp_path / "out"
+  with pytest.raises(ValueError, match="span head"):
+    run(out, do_predict=True)
+  assert not out.exists()
+  checkpoint = f"{tmp_path}/bert_model.ckpt"
+  with eagerly():
+    run(out, do_predict=True, init_checkpoint=checkpoint)
+  assert len(read(out / "predictions.json")) == 8
+
+
+def test_a_model_of_a_hub_answers(run, hub_model, tmp_path):
+  model = {"bert_config_file": None, "vocab_file": None, "preset": hub_model}
+  with eagerly():
+    run(tmp_path, **model, do_predict=True)
+  assert len(read(tmp_path / "predictions.json")) == 8
+
+
+def test_without_a_trained_model_nothing_is_predicted(run, tmp_path):
+  options = {"bert_config_file": None, "vocab_file": None, "do_predict": True}
+  with pytest.raises(ValueError, match=f"{tmp_path}/model.*`preset`"):
+    run(tmp_path, **options)
+  for ending in (".index", ".data-00000-of-00001"):
+    (tmp_path / f"model.ckpt-3{ending}").touch()
+  with pytest.raises(ValueError, match=f"{tmp_path} .*do_train"):
+    run(tmp_path, **options)
 
 
 def test_a_run_that_cannot_train_writes_nothing(squad_folder, tmp_path):
@@ -305,17 +370,3 @@ def test_a_run_that_cannot_train_writes_nothing(squad_folder, tmp_path):
 def test_every_flag_of_the_original_is_there_with_its_default():
   flags = parse_flags("bert_span.run_squad")
   assert {f: flags[f].default for f in _ORIGINAL_FLAGS} == _ORIGINAL_FLAGS
-
-
-def test_every_recipe_is_read_and_has_its_header(repository):
-  for path in (repository / "flags").glob("*.flags"):
-    text = path.read_text()
-    for word in ("Command:", "Hardware:", "Time", "EM/F1:"):
-      assert word in text, path
-    program = re.search(r"^# Program: +python -m (\S+)", text).group(1)
-    flags = parse_flags(program, f"--flagfile={path}")
-    assert flags.do_train
-    if program == "bert_span.run_squad":
-      assert flags.version_2_with_negative == path.stem.endswith(
-        ("squad2", "minilm_squad", "quickstart")
-      )

@@ -18,17 +18,19 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 from multiprocessing import forkserver
 from unittest import mock
 
 import pytest
 from absl import flags
 
-from bert_span.beam.answering import AnswerSource
 from bert_span.cli import flags as cli_flags
 from bert_span.cli import program
 from bert_span.options.fields import option_fields
-from bert_span.serving.batch import make_predict_fn
+
+if typing.TYPE_CHECKING:
+  from bert_span.beam.answering import AnswerSource
 
 # absl knows modules by their id, which must not be that of a later one.
 _earlier_modules = []
@@ -259,7 +261,7 @@ def _run(command, environ, stdout, stderr):
 class KilledSource:
   """An `AnswerSource` whose process is killed at a question."""
 
-  source: AnswerSource
+  source: "AnswerSource"
   qas_id: str  # of the question
   folder: str  # gets a file each time
   times: int
@@ -279,6 +281,9 @@ class KilledSource:
 
 def make_killed_predict_fn(model, folder, times):
   """A function of `make_predict_fn` whose process is killed some times."""
+  # Loads TensorFlow, without which --help is tested.
+  from bert_span.serving.batch import make_predict_fn
+
   predict = make_predict_fn(model)
 
   def killed(questions, contexts):

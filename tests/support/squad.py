@@ -64,21 +64,31 @@ def _squad(version_2):
   return squad_content(CONTEXT, *qas, title="Mill", version=version)
 
 
+def squad_options(folder, output_dir, version_2=False, **options):
+  """The values of `RunSquadOptions` for a run on the files of `folder`."""
+  data = folder / ("v2.json" if version_2 else "v1.json")
+  return {
+    "bert_config_file": folder / "bert_config.json",
+    "vocab_file": folder / "vocab.txt",
+    "train_file": data,
+    "predict_file": data,
+    "output_dir": output_dir,
+    "max_seq_length": 32,
+    "doc_stride": 8,
+    "max_query_length": 12,
+    "train_batch_size": 4,
+    "learning_rate": 1e-2,
+    "num_train_epochs": 20,
+    "save_checkpoints_steps": 15,
+    "version_2_with_negative": version_2,
+    **options,
+  }
+
+
 def squad_flags(folder, output_dir, *flags, version_2=False):
   """The flags of a run on the files of `folder`."""
-  data = folder / ("v2.json" if version_2 else "v1.json")
-  return [
-    f"--bert_config_file={folder}/bert_config.json",
-    f"--vocab_file={folder}/vocab.txt",
-    f"--train_file={data}",
-    f"--predict_file={data}",
-    f"--output_dir={output_dir}",
-    *("--max_seq_length=32", "--doc_stride=8", "--max_query_length=12"),
-    *("--train_batch_size=4", "--learning_rate=1e-2", "--num_train_epochs=20"),
-    "--save_checkpoints_steps=15",
-    *(["--version_2_with_negative"] if version_2 else []),
-    *flags,
-  ]
+  values = squad_options(folder, output_dir, version_2)
+  return [*(f"--{name}={value}" for name, value in values.items()), *flags]
 
 
 def run_squad(folder, output_dir, *flags, version_2=False):
