@@ -251,6 +251,7 @@ def test_single_batches_of_strings_are_those_of_fit(kind, y):
   assert extractor.evaluate(_X, y, verbose=0, return_dict=True) != expected
 
 
+@pytest.mark.large
 def test_callbacks_of_keras_work(tmp_path):
   extractor = tiny_extractor()
   extractor.compile(optimizer=BertAdamW(1e-2))
