@@ -74,8 +74,8 @@ def test_a_package_that_is_missing_is_named_with_the_remedy(missing, code):
   )
   run = run_python("-c", hide + code)
   line = run.stderr.splitlines()[-1]
-  assert line.startswith(f"ValueError: {missing} not installed")
-  assert "pip install" in line
+  assert line.startswith("ValueError: ")
+  assert missing in line and "pip install" in line
 
 
 def test_an_unknown_name_is_refused_with_those_that_are():

@@ -64,9 +64,9 @@ class Extractor(keras_hub.models.Task):
 
   Its subclasses in this package are `SpanExtractor` and `BioExtractor`; all
   their differences are in these classes. `Extractor.from_preset` returns an
-  object of the class that was saved. tests/extractors/third_extractor_test.py
-  shows a third subclass. It has the class attributes below and two static or
-  class methods:
+  object of the class that was saved. tests/third_extractor_test.py shows a
+  third subclass. It has the class attributes below and two static or class
+  methods:
 
     make_head(use_bias=True, has_transform=False): returns a new head, a Keras
       layer whose name ends in "_head"; the arguments are those of a `SpanHead`.
