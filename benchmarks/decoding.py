@@ -7,7 +7,7 @@ Smallest setting:
 
 Both sides decode the windows of the file with the same random logits with
 peaks, in one process, in turns. `loops` tries all pairs of the best starts and
-ends of a window, as run_squad does (tests/support/looped_decoder.py), and
+ends of a window, as run_squad does (tests/support/squad.py), and
 writes nothing. `bert_span` also writes predictions.json, nbest_predictions.json
 and, for SQuAD 2.0, null_odds.json. The program fails if their answers differ.
 """

@@ -865,6 +865,31 @@ def test_chunks_of_examples_keep_their_order(extractor):
 
 
 @pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
+def test_scores_are_the_official_ones_of_the_answers(kind):
+  extractor = shared_extractor(kind=kind)
+  spans = extractor.answers(QUESTION, CONTEXT)
+  right = tuple(AnswerSpan(span.text, span.char_start) for span in spans)
+  examples = [
+    SquadExample("right", QUESTION, CONTEXT, right, annotations=(right,)),
+    SquadExample(
+      *("wrong", QUESTION, CONTEXT, (AnswerSpan(".", 50),)),
+      annotations=((AnswerSpan(".", 50),),),
+    ),
+  ]
+  scores = extractor.score(examples)
+  if kind is BioExtractor:
+    assert scores["exact_match_recall"] == 100 * len(right) / (len(right) + 1)
+    return
+  assert scores["exact_match"] == 50.0
+  # A question without an answer has a metric in SQuAD 2.0 only.
+  examples.append(SquadExample("none", QUESTION, CONTEXT, is_impossible=True))
+  scores = extractor.score(examples)
+  assert (scores["HasAns_exact"], scores["NoAns_exact"]) == (50.0, 0.0)
+  scores = shared_extractor(version_2=True).score(examples)
+  assert {"NoAns_f1", "best_f1", "best_f1_thresh"} <= scores.keys()
+
+
+@pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
 def test_a_saved_model_is_complete_and_gives_the_same_answers(tmp_path, kind):
   extractor = tiny_extractor(version_2=True, do_lower_case=False, kind=kind)
   extractor.save_to_preset(f"{tmp_path}/model/")
