@@ -76,5 +76,5 @@ def test_a_model_is_loaded_in_a_precision(machine, tmp_path):
     wanted = model.answer(question=QUESTION, context=CONTEXT)
     assert answer.score == pytest.approx(wanted.score, abs=0.5)
     assert answer.score != wanted.score
-  with pytest.raises(ValueError, match=r"auto or one of .* Received: 'int8'"):
+  with pytest.raises(ValueError, match=r"auto.*'int8'"):
     SpanExtractor.from_preset(tmp_path / "model", dtype="int8")
