@@ -39,6 +39,14 @@ def test_an_n_best_list_is_cut_and_no_answer_has_no_place():
   }
 
 
+def test_a_row_of_a_span_head_has_a_list_if_more_than_one_is_wanted():
+  ada, ben = _answer("Ada", 0, 3, 6.0, 0.7), _answer("Ben", 8, 11, 1.0, 0.1)
+  found = Prediction("q", ada, n_best=(ada, ben), spans=(ada,))
+  assert "n_best" not in SPAN_COLUMNS.answer_row(found)
+  row = SPAN_COLUMNS.answer_row(found, n_best=2)
+  assert [entry["text"] for entry in row["n_best"]] == ["Ada", "Ben"]
+
+
 def test_all_spans_of_a_bio_head_are_listed_by_position():
   ada, ben = _answer("Ada", 0, 3, 0.5, 0.25), _answer("Ben", 8, 11, 0.75, 0.5)
   found = Prediction("q", ben, n_best=(ben, ada), spans=(ada, ben))

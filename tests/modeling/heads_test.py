@@ -21,6 +21,19 @@ def test_span_logits_are_products_with_the_start_and_the_end_vector():
   np.testing.assert_allclose(end, [[25.0, 15.0]])
 
 
+def test_a_transform_is_an_exact_gelu_and_a_layer_norm():
+  head = SpanHead(has_transform=True, use_bias=False)
+  head.build((None, None, 3))
+  head.transform_kernel.assign(np.eye(3))
+  head.kernel.assign([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+  start, end = head(np.array([[[0.0, 1.0, 2.0]]], "float32"))
+  # GELU: 0, 0.841345, 1.954500 (0.841192, 1.954598 by tanh).
+  # Mean 0.931948, variance 0.640783.
+  np.testing.assert_allclose(
+    [start[0, 0], end[0, 0]], [-1.164214, -0.113184], atol=2e-5
+  )
+
+
 def test_tag_logits_are_w_times_the_vector_plus_b():
   assert TAGS == ("B", "I", "O")
   head = BioHead()

@@ -74,6 +74,8 @@ def test_spans_hold_whole_words_and_follow_decisions_of_80_10_10(masking):
       [(5, 7, 2), (10, 12, 2), (3, 5, 4)],
       [(4, 7, 4, (4, 2), 3, 8), (11, 12, 2, (2,), 10, None)],
     ),
+    # The last token is the boundary of a span that ends before it.
+    ("span", [(9, 11, 3)], [(10, 11, 2, (3,), 9, 12)]),
     # Adjacent words have their own decisions but share boundaries.
     (
       "word",
