@@ -98,10 +98,12 @@ def load_pretrained(preset, verify=True):
       f"from {_KINDS}."
     )
   names = dict.fromkeys([*EMBEDDED_NAMES, MINILM_NAME, *names])
+  handle = hub.with_scheme(preset)
+  here = "" if handle == preset else f", here {handle}"
   raise ValueError(
     f"There is no directory and no preset {preset!r}. A name on Hugging Face's "
-    f"hub begins with hf://, here {hub.with_scheme(preset)}. An encoder comes "
-    f"from {_KINDS}; the names are {', '.join(names)}."
+    f"hub begins with hf://{here}. An encoder comes from {_KINDS}; the names "
+    f"are {', '.join(names)}."
   )
 
 

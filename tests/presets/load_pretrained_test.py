@@ -138,6 +138,8 @@ def test_unknown_names_and_file_systems_and_single_files_are_refused(tmp_path):
     path.touch()
   for preset, message in (
     ("no_such", "all-minilm.*bert_base_en"),
+    ("no/such", r"hf://no/such\."),
+    ("/no_such", r"hf://\. "),
     ("nofs://a/b", "nofs://a/b"),
     (weights, str(weights)),
     (pickled, rf"{pickled} .*directory"),
