@@ -42,7 +42,7 @@ class ExportTfliteOptions(
   )
   test_vectors: str | None = option(
     None,
-    "File to write 100 questions to, with tokens, windows, logits and answers, "
+    "File to write 108 questions to, with tokens, windows, logits and answers, "
     "for a runner in another language to be compared with.",
     is_output=True,
   )
