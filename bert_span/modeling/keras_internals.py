@@ -56,7 +56,7 @@ def without_values():
   """Makes variables without values, which `set_value` sets later.
 
   Drawing the random values of a BERT-large takes 5.8 s of the 10.0 s that
-  loading it took; see docs/design.md.
+  loading it took (docs/design.md has the text for an issue of Keras).
   """
   name = "uninitialized_variables"
   before = global_state.get_global_attribute(name)

@@ -113,7 +113,7 @@ def _logits_row(examples, feature, logits):
 
 
 def _logits(kind, qas_id, feature):
-  """Logits as a function of the name of the window, see docs/goldens.md."""
+  """Logits as a function of the kind and the name of the window."""
   key = f"{qas_id}/{feature.doc_span_index}"
   key += "/peaky" if kind == "peaky" else ""
   rng = np.random.RandomState(zlib.crc32(key.encode("utf-8")))
