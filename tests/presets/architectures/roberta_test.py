@@ -15,8 +15,11 @@ def test_positions_begin_after_two_rows_of_padding():
   tensors = encoder_tensors(backbone)
   table = tensors["roberta.embeddings.position_embeddings.weight"]
   own = backbone.embeddings.position_embedding.position_embeddings
+  assert table.shape == (6 + 2, 8) and own.numpy().any()
   np.testing.assert_array_equal(table[2:], own)
   assert not table[:2].any()
+  types = tensors["roberta.embeddings.token_type_embeddings.weight"]
+  assert types.tolist() == [[0.0] * 8]
 
 
 @pytest.mark.parametrize(
