@@ -124,3 +124,12 @@ def test_the_model_and_its_loss_load_no_tensorflow(repository):
     names += [name for name in imports if name.startswith("bert_span.")]
   own = "bert_span.modeling.mobilebert", "bert_span.options.fields"
   assert {*own} <= loaded
+
+
+def test_options_do_not_change_once_they_are_checked(repository):
+  for folder in ("bert_span", "export"):
+    for path in (repository / folder).rglob("*.py"):
+      for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Options"):
+          made = " ".join(map(ast.unparse, node.decorator_list))
+          assert "dataclass" not in made or "frozen=True" in made, node.name

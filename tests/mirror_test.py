@@ -13,8 +13,17 @@ _UNMIRRORED = {
 _OTHER_FOLDERS = (
   *("benchmarks", "conformance", "device", "robustness", "slow"),
 )
+# Architectures of which every_architecture_test.py proves all.
+_UNMIRRORED |= {
+  f"presets/architectures/{name}"
+  for name in ("albert", "bert", "camembert", "deberta_v2", "electra")
+}
+_UNMIRRORED.add("presets/architectures/xlm_roberta")
 # Test files about a whole room: what others publish, trainings that are killed.
-_WITHOUT_MODULE = {"presets/published", "training/preemption"}
+_WITHOUT_MODULE = {
+  *("presets/architectures/every_architecture", "presets/published"),
+  "training/preemption",
+}
 _SENTENCE = re.compile(r"[a-z]{2,}(?: [a-z]{2,}){3}")
 
 

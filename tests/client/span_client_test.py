@@ -108,13 +108,6 @@ def test_a_server_that_starts_late_is_reached():
       assert answer.result(30).text == "Ada"
 
 
-def test_a_refusal_is_not_repeated(server):
-  server.script = [(403, {}, "no")]
-  with pytest.raises(RequestRefusedError, match=server.address):
-    client_of(server).answer("Who?", "Ada")
-  assert len(server.requests) == 1
-
-
 def test_a_model_that_is_not_served_is_named(server):
   for name, value, path in (
     *(("model", "other", "other"), ("version", 9, "bert_span/versions/9")),

@@ -1,14 +1,11 @@
 """What a B/I/O head is, learns by, and answers."""
 
-import pytest
-
-from bert_span import BertAdamW, BioExtractor, FineTuningOptions
+from bert_span import BioExtractor, FineTuningOptions
 from tests.support.models import (
   CONTEXT,
   QUESTION,
   eagerly,
   shared_extractor,
-  tiny_extractor,
 )
 
 _LONG = " ".join([CONTEXT, "Anna was in the river."] * 6)
@@ -40,23 +37,3 @@ def test_the_answer_is_the_span_with_the_best_score():
     ranked = sorted(spans, key=lambda span: -span.score)
     assert extractor.answer(QUESTION, _LONG) == ranked[0]
     assert extractor.answer(QUESTION, _LONG, n_best=2) == ranked[:2]
-
-
-@pytest.mark.large
-def test_spans_of_several_annotators_are_learned():
-  extractor = tiny_extractor(
-    kind=BioExtractor, dropout=0.0, attention_dropout=0.0
-  )
-  extractor.compile(optimizer=BertAdamW(5e-3))
-  x = {"question": [QUESTION, "When?", "Who?"], "context": [CONTEXT] * 3}
-  y = {
-    "answer_text": [[["Anna", "1895"], ["Anna"]], [["1895"]], [[]]],
-    "answer_start": [[[22, 30], [22]], [[30]], [[]]],
-  }
-  losses = extractor.fit(x, y, batch_size=2, epochs=10, verbose=0).history[
-    "loss"
-  ]
-  assert losses[-1] < 0.2 * losses[0]
-  with eagerly():
-    texts = [answer.text for answer in extractor.answers(QUESTION, CONTEXT)]
-  assert "Anna" in texts

@@ -1,4 +1,4 @@
-"""The job of export_saved_model; as a command, a full disk and SIGTERM."""
+"""The job of export_saved_model; what it and export_tflite do as commands."""
 
 import importlib.util
 import os
@@ -8,7 +8,6 @@ import pytest
 
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.jobs.export_saved_model import export_saved_model
-from bert_span.serving import export as serving_export
 from export.export_saved_model import ExportSavedModelOptions
 from tests.support.models import shared_model
 from tests.support.programs import error_line, run_here, start_program
@@ -53,40 +52,55 @@ def test_a_version_is_exported_with_the_options_that_are_given(
   assert os.listdir(base) == ["4"]
 
 
-@pytest.mark.parametrize("given", [{}, {"proof": "full"}])
+# Program -> its room, its output, and what is in a folder after an export.
+_PROGRAMS = {
+  "export_saved_model": ("serving", "base", "base/[0-9]*"),
+  "export_tflite": ("tflite", "qa.tflite", "qa.tflite"),
+}
+_of_both = pytest.mark.parametrize("program", _PROGRAMS)
+
+
+def _command(program, folder):
+  output = folder / _PROGRAMS[program][1]
+  return f"export.{program}", f"--model={shared_model()}", f"--output={output}"
+
+
+@_of_both
+@pytest.mark.parametrize(
+  ("flags", "proof"), [([], "short"), (["--proof=full"], "full")]
+)
 def test_the_proof_is_short_unless_full_is_asked_for(
-  tmp_path, monkeypatch, given
+  tmp_path, monkeypatch, program, flags, proof
 ):
   def refuse(proof):
     raise ValueError(f"A {proof} proof.")
 
-  monkeypatch.setattr(serving_export, "sample_examples", refuse)
-  with pytest.raises(
-    ValueError, match=f"A {given.get('proof', 'short')} proof"
-  ):
-    _export(model=shared_model(), output=tmp_path, with_warmup=False, **given)
+  room, *_ = _PROGRAMS[program]
+  monkeypatch.setattr(f"bert_span.{room}.export.sample_examples", refuse)
+  done = run_here(*_command(program, tmp_path), *flags)
+  assert f"A {proof} proof" in error_line(done)
 
 
 @pytest.mark.large
-def test_a_full_disk_is_one_line_and_nothing_is_left(small_disk, few_samples):
+@_of_both
+def test_a_full_disk_is_one_line_and_nothing_is_left(
+  small_disk, few_samples, program
+):
   folder, _ = small_disk
-  done = run_here(
-    *("export.export_saved_model", f"--model={shared_model()}"),
-    f"--output={folder / 'base'}",
-  )
+  done = run_here(*_command(program, folder))
   assert "No space left" in error_line(done)
   assert not [path for path in folder.rglob("*") if path.is_file()]
 
 
 @pytest.mark.large
-def test_sigterm_ends_an_export_and_removes_what_is_unfinished(tmp_path):
-  program = start_program(
-    *("export.export_saved_model", f"--model={shared_model()}"),
-    f"--output={tmp_path / 'base'}",
-  )
-  program.send_signal_when(
+@_of_both
+def test_sigterm_ends_an_export_and_removes_what_is_unfinished(
+  tmp_path, program
+):
+  started = start_program(*_command(program, tmp_path))
+  started.send_signal_when(
     lambda: list(tmp_path.rglob("*.tmp/*")), signal.SIGTERM
   )
-  assert program.finish().returncode == 128 + signal.SIGTERM
+  assert started.finish().returncode == 128 + signal.SIGTERM
   assert not list(tmp_path.rglob("*.tmp"))
-  assert not list(tmp_path.glob("base/[0-9]*"))
+  assert not list(tmp_path.glob(_PROGRAMS[program][2]))

@@ -17,7 +17,12 @@ from bert_span.presets.span_config import read_span_config, update_decoder
 from bert_span.pretraining.model_files import export_tf1
 from bert_span.run_squad import RunSquadOptions
 from tests.support.models import eagerly
-from tests.support.programs import parse_flags, refusal, succeeds
+from tests.support.programs import (
+  parse_flags,
+  refusal,
+  succeeds,
+  undeclared_files,
+)
 from tests.support.squad import (
   CONTEXT,
   read,
@@ -198,6 +203,7 @@ _SELECTED = {
   "num_train_epochs": 2,
   "eval_steps": 2,
   "best_metric": "exact_match",
+  "write_logits": True,
 }
 
 
@@ -218,6 +224,12 @@ def test_the_best_model_of_a_training_is_scored(selected):
   rows = read(selected / "evaluations.json")["evaluations"]
   assert [row["step"] for row in rows] == [2, 4]
   assert exact == max(row["scores"]["exact"] for row in rows)
+
+
+@pytest.mark.large
+def test_every_file_of_a_run_is_declared(selected):
+  # Event files have new names.
+  assert undeclared_files("run_squad", selected) == {"train/", "eval/"}
 
 
 @pytest.mark.large

@@ -1,8 +1,11 @@
 """The job of serve: which app it serves, and where."""
 
 import contextlib
+import http.client
 import json
 import pathlib
+import signal
+import socket
 import urllib.request
 
 import pytest
@@ -21,6 +24,7 @@ from tests.support.models import (
   shared_model,
   with_files_of,
 )
+from tests.support.programs import start_program
 from tests.support.servers import running_app
 
 
@@ -103,3 +107,27 @@ def test_the_address_is_shown_as_it_is_typed(
   )
   serve(ServeOptions(model="m", host=host))
   assert address in capsys.readouterr().err
+
+
+@pytest.mark.large
+def test_the_program_says_where_it_listens_and_its_page_gets_the_models_name():
+  with socket.create_server(("127.0.0.1", 0)) as free:
+    port = free.getsockname()[1]
+  flags = f"--model={shared_model()}", "--model_name=a b&c", f"--port={port}"
+  program = start_program("bert_span.serve", *flags)
+  locations = []
+
+  def ask():
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    with contextlib.suppress(ConnectionError), contextlib.closing(connection):
+      connection.request("GET", "/")
+      response = connection.getresponse()
+      if response.status != 503:  # loading
+        locations.append(response.getheader("location"))
+    return locations
+
+  program.send_signal_when(ask, signal.SIGINT)
+  done = program.finish()
+  assert done.returncode == 0
+  assert f"http://127.0.0.1:{port}/" in done.stderr
+  assert locations == ["demo.html?model=a+b%26c"]

@@ -15,7 +15,6 @@ from keras import ops
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.modeling.modernbert import ModernBertBackbone
 from bert_span.presets.huggingface import load_huggingface
-from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 from tests.support.models import QUESTION, extractor_of
 
@@ -202,13 +201,6 @@ def test_vectors_are_those_of_transformers(theirs, name):
   found = _output(backbone, inputs)
   np.testing.assert_allclose(found, expected, atol=1e-4)
   assert expected.std() > 0.5
-
-
-def test_a_head_with_another_epsilon_than_the_encoder_is_not_written(tmp_path):
-  extractor = extractor_of("modernbert", layer_norm_epsilon=1e-3)
-  extractor.head_is_trained = True
-  with pytest.raises(ValueError, match="norm_eps"):
-    save_huggingface(extractor, tmp_path / "model")
 
 
 @pytest.mark.large

@@ -141,24 +141,6 @@ def test_another_tokenizer_is_refused_by_name(
 
 
 @pytest.mark.parametrize(
-  ("family", "name"),
-  [
-    ("xlm-roberta", "CamembertTokenizer"),
-    ("camembert", "XLMRobertaTokenizerFast"),
-  ],
-)
-def test_the_tokenizer_of_another_family_is_refused_by_name(
-  tmp_path, family, name
-):
-  read = _write(tmp_path, family, tiny_pieces(family))
-  read()
-  path = tmp_path / "tokenizer_config.json"
-  _change(path, tokenizer_class=name)
-  with pytest.raises(ValueError, match=rf"{path}: tokenizer_class .*{name}"):
-    read()
-
-
-@pytest.mark.parametrize(
   ("name", "expected"),
   [("BertTokenizer", True), ("PreTrainedTokenizerFast", False)],
 )

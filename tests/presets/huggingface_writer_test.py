@@ -52,20 +52,6 @@ def test_matrices_are_turned_and_heads_are_in_one_axis():
   assert {tensor.dtype for tensor in tensors.values()} == {np.dtype("float32")}
 
 
-def test_positions_of_roberta_begin_after_those_of_padding():
-  backbone = _filled(architecture="roberta")
-  tensors = encoder_tensors(backbone)
-  embeddings = "roberta.embeddings"
-  positions = tensors[f"{embeddings}.position_embeddings.weight"]
-  assert positions.shape == (6 + 2, 8)
-  assert not positions[:2].any() and positions[2:].all()
-  types = tensors[f"{embeddings}.token_type_embeddings.weight"]
-  assert types.tolist() == [[0.0] * 8]
-  values = config_values(backbone)
-  assert values["max_position_embeddings"] == 6 + 2
-  assert (values["pad_token_id"], values["type_vocab_size"]) == (1, 1)
-
-
 def test_query_key_and_value_of_modernbert_are_one_tensor():
   backbone = _filled(architecture="modernbert")
   tensors = encoder_tensors(backbone)
@@ -156,6 +142,8 @@ def _without_dummy_prefix():
       "key_query_shared_bottleneck",
     ),
     (_without_dummy_prefix, "add_dummy_prefix"),
+    # The norm of a head has the epsilon of the encoder's.
+    (lambda: extractor_of("modernbert", layer_norm_epsilon=1e-3), "norm_eps"),
   ],
 )
 def test_what_transformers_cannot_have_is_refused_and_leaves_nothing(

@@ -7,7 +7,6 @@ import http.client
 import itertools
 import json
 import re
-import signal
 import socket
 import threading
 import time
@@ -24,8 +23,7 @@ from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.serving import local_server
 from bert_span.serving.options import ServerOptions
 from bert_span.serving.signatures import ServedModel
-from tests.support.models import QUESTION, served_model, shared_model
-from tests.support.programs import start_program
+from tests.support.models import QUESTION, served_model
 from tests.support.servers import running_app
 
 _CONTEXT = "😀 The mill was built by Anna in 1895, near the river. " * 3
@@ -264,30 +262,6 @@ def test_silent_connections_are_closed(monkeypatch):
 def test_a_lone_surrogate_is_a_character(port):
   row = b'{"instances": [{"question": "\\ud83d", "context": "a\\ud83d"}]}'
   assert _request(port, _PREDICT, row)[0] == 200
-
-
-@pytest.mark.large
-def test_the_program_says_where_it_listens_and_its_page_gets_the_models_name():
-  with socket.create_server(("127.0.0.1", 0)) as free:
-    port = free.getsockname()[1]
-  flags = f"--model={shared_model()}", "--model_name=a b&c", f"--port={port}"
-  program = start_program("bert_span.serve", *flags)
-  locations = []
-
-  def ask():
-    connection = http.client.HTTPConnection("127.0.0.1", port)
-    with contextlib.suppress(ConnectionError), contextlib.closing(connection):
-      connection.request("GET", "/")
-      response = connection.getresponse()
-      if response.status != 503:  # loading
-        locations.append(response.getheader("location"))
-    return locations
-
-  program.send_signal_when(ask, signal.SIGINT)
-  done = program.finish()
-  assert done.returncode == 0
-  assert f"http://127.0.0.1:{port}/" in done.stderr
-  assert locations == ["demo.html?model=a+b%26c"]
 
 
 def test_windows_cover_the_passage(port):

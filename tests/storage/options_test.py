@@ -10,12 +10,7 @@ from absl import flags
 from bert_span.cli.flags import read_flags
 from bert_span.options.fields import option
 from bert_span.storage.options import FileOptions
-from tests.support.programs import (
-  define_flags,
-  succeeds_here,
-  undeclared_files,
-)
-from tests.support.squad import squad_flags
+from tests.support.programs import define_flags
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -202,13 +197,3 @@ def test_an_input_beside_the_outputs_of_a_program_is_accepted(
   (tmp_path / name).parent.mkdir(exist_ok=True)
   (tmp_path / name).mkdir() if "/" in name[-1] else (tmp_path / name).touch()
   _options(command.replace("X", name))
-
-
-@pytest.mark.large
-def test_every_file_of_a_run_is_declared(squad_folder, tmp_path):
-  flags = ("--do_train", "--do_predict", "--do_eval", "--write_logits")
-  flags += ("--num_train_epochs=1", "--eval_steps=1")
-  flags = squad_flags(squad_folder, tmp_path, *flags, version_2=True)
-  succeeds_here("bert_span.run_squad", *flags)
-  # Event files have new names.
-  assert undeclared_files("run_squad", tmp_path) == {"train/", "eval/"}

@@ -376,14 +376,3 @@ def test_directories_are_read_in_one_file_and_in_shards(tmp_path, capsys):
   capsys.readouterr()
   EncoderSource(preset=str(directory)).load()
   assert "pickled weights" not in capsys.readouterr().err
-
-
-def test_quantized_weights_are_refused_by_name(tmp_path):
-  directory = tmp_path / "model"
-  write_pickled_model(directory)
-  path = directory / "pytorch_model.bin"
-  tensors = _arrays(path)
-  tensors["qa_outputs.weight"] = tensors["qa_outputs.weight"].astype("int64")
-  write_torch_file(path, tensors)
-  with pytest.raises(ValueError, match=r"qa_outputs\.weight.*I64"):
-    EncoderSource(preset=str(directory)).load()

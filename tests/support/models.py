@@ -21,8 +21,9 @@ from bert_span.client.predict_api import rows_of_columns
 from bert_span.client.served_answer import prediction_of_row
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import ARCHITECTURES
-from bert_span.modeling.encoder import build_encoder, encode
+from bert_span.modeling.encoder import build_encoder, encode, layer_calls
 from bert_span.modeling.inference_encoder import InferenceEncoder
+from bert_span.modeling.keras_internals import lora_products
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.serving import fresh_process, verification
 from bert_span.serving.signatures import ServedModel, write_saved_model
@@ -304,6 +305,20 @@ def extractor_of(architecture, **options):
   elif architecture == "mobilebert":
     options = {**MOBILEBERT, **options}
   return tiny_extractor(architecture=architecture, **options)
+
+
+def with_lora(architecture, **options):
+  """An extractor with LoRA in some layers and in the table of tokens."""
+  extractor = extractor_of(architecture, **options)
+  backbone, rng = extractor.backbone, np.random.default_rng(3)
+  backbone.enable_lora(2)
+  backbone.token_embedding.enable_lora(3, lora_alpha=6)
+  layer, *_ = layer_calls(backbone)
+  layer._self_attention_layer._output_dense.enable_lora(2)
+  for _, _, *factors in lora_products(extractor):
+    for factor in factors:
+      factor.assign(0.3 * rng.normal(size=factor.shape))
+  return extractor
 
 
 @contextlib.contextmanager

@@ -185,7 +185,8 @@ def _texts(has_odd):
     *("İ", "ı", "two  words", "tWO\n"),
   ]
   if has_odd:
-    words += _ODD
+    # And letters whose case and marks are unusual.
+    words += [*_ODD, *map(chr, range(0xC0, 0x250)), "ẞ", "Ёлка", "İ\u0307"]
     words += [unicodedata.normalize("NFD", content) for content in contents]
   return [
     "".join(generator.choices(words, k=generator.randint(0, 14)))

@@ -86,8 +86,3 @@ def test_the_merges_live_on_when_a_seed_is_set(tokenizer):
   expected = _tokens(tokenizer, "low tide")
   keras.utils.set_random_seed(1)
   assert _tokens(tokenizer, "low tide") == expected
-
-
-def test_config_rebuilds_the_layer(tokenizer):
-  copy = BytePairTokenizer.from_config(tokenizer.get_config())
-  assert _tokens(copy, "low tide") == _tokens(tokenizer, "low tide")

@@ -1,13 +1,9 @@
 """WordPieces and their offsets: by hand, then for difficult strings."""
 
-import random
-import re
 import resource
-import unicodedata
 
 import pytest
 import tensorflow as tf
-import tokenizers
 
 from bert_span.text import tokenizer as tokenizer_lib
 from bert_span.text.tokenizer import WordPieceTokenizer
@@ -131,74 +127,6 @@ def test_chinese_characters_that_are_no_words(monkeypatch):
   monkeypatch.setattr(tokenizer_lib, "_PIECE_BYTES", 7)
   pieces = _pieces(joined, "中文中中中中中 中文")
   assert [start for _, start, _ in pieces] == [0, 2, 3, 4, 5, 6, 8]
-
-
-@pytest.mark.large
-@pytest.mark.parametrize(
-  ("keeps_accents", "joins_chinese"),
-  [(True, False), (False, True)],
-)
-def test_unusual_words_are_those_of_the_tokenizers_package(
-  real_texts, keeps_accents, joins_chinese
-):
-  texts = [*real_texts, *_odd_texts()]
-  lower = [text.lower() for text in texts]
-  if not keeps_accents:  # The package has no final sigma.
-    texts = [text for text in texts if "Σ" not in text]
-    lower = [
-      "".join(
-        c
-        for c in unicodedata.normalize("NFD", text)
-        if unicodedata.category(c) != "Mn"
-      )
-      for text in lower
-    ]
-  words = {w for text in lower[:600] for w in re.findall(r"\w{1,6}", text)}
-  characters = {c for text in lower for c in text}
-  if keeps_accents:
-    characters |= {x for text in texts for c in text for x in c.lower()}
-  letters = {
-    c for c in characters if c.strip() and unicodedata.category(c)[0] != "C"
-  }
-  vocabulary = list(
-    dict.fromkeys(
-      [
-        *("[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted(words)),
-        *(x for c in sorted(letters) for x in (c, f"##{c}")),
-      ]
-    )
-  )
-  ours = WordPieceTokenizer(vocabulary, True, keeps_accents, joins_chinese)
-  theirs = tokenizers.BertWordPieceTokenizer(
-    {token: i for i, token in enumerate(vocabulary)},
-    lowercase=True,
-    strip_accents=not keeps_accents,
-    handle_chinese_chars=not joins_chinese,
-  )
-  found = zip(*(part.to_list() for part in ours(texts)), strict=True)
-  for text, (ids, starts, ends) in zip(texts, found, strict=True):
-    expected = theirs.encode(text, add_special_tokens=False)
-    assert ids == expected.ids, text
-    assert starts == [start for start, _ in expected.offsets], text
-    if keeps_accents:  # Else marks belong to the token before them, here.
-      assert ends == [end for _, end in expected.offsets], text
-
-
-def _odd_texts():
-  """Words whose case and marks are unusual, and any letters."""
-  texts, generator = [], random.Random(0)
-  words = (
-    *("Müller", "öffnete", "Straße", "ÜBER", "İstanbul", "ÇAĞRI", "IŞIK"),
-    *("ığdır", "ẞ", "E\u0301cole", "O\u0308l", "ΣΑΣ", "Ёлка", "Ǆ", "ǅ", "ﬁ"),
-    *("½", "x\u0301y", "İ\u0307", "日本", "가각", "\u1100\u1161", "\u200b"),
-    "!?",
-  )
-  letters = [chr(i) for i in range(32, 0x500)]
-  for _ in range(400):
-    blank = generator.choice(("", " "))
-    texts.append(blank.join(generator.choices(words, k=6)))
-    texts.append("".join(generator.choices(letters, k=12)))
-  return texts
 
 
 def test_a_word_of_201_characters_without_accents_is_unknown(lower):

@@ -66,8 +66,3 @@ def test_a_drop_of_f1_beyond_the_limit_is_refused():
     tflite_export.check_f1_drop(scores, 1.0)
   with pytest.raises(ValueError, match="nan"):
     tflite_export.check_f1_drop({**scores, "f1_drop": float("nan")}, 1.0)
-
-
-def test_another_ending_of_the_path_is_refused(tmp_path):
-  with pytest.raises(ValueError, match=r"path.*qa\.onnx"):
-    tflite_export.export_tflite(None, tmp_path / "qa.onnx")

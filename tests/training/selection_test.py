@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from bert_span.presets.selection import read_selection, write_selection
+from bert_span.presets.selection import write_selection
 from bert_span.training.callbacks import EvaluationInterrupted
 from bert_span.training.options import SelectionOptions
 from bert_span.training.selection import ModelSelection
@@ -138,19 +138,3 @@ def test_a_score_that_cannot_decide_is_refused(tmp_path):
   trainer, *_ = _selecting_trainer(tmp_path, {2: float("nan")})
   with pytest.raises(ValueError, match=r"f1 .*step 2.*nan"):
     trainer.train(dataset_fn)
-
-
-def test_a_damaged_selection_is_named_and_none_leaves_no_file(tmp_path):
-  scored = '{"step": 1, "metric": %s, "scores": %s}'
-  for text in (
-    *("{", "[]", '{"step": 1}'),
-    scored % ('["f1"]', '{"f1": 2.0}'),
-    scored % ('"f1"', "[2.0]"),
-    scored % ('"f1"', '{"f1": "2.0"}'),
-  ):
-    (tmp_path / "selection.json").write_text(text)
-    with pytest.raises(ValueError, match=r"selection\.json"):
-      read_selection(tmp_path)
-  write_selection(tmp_path, None)
-  assert not os.listdir(tmp_path)
-  assert read_selection(tmp_path) is None

@@ -1,25 +1,15 @@
 """What decoders share: options, finite logits, texts and ranks of spans."""
 
-import keras
 import pytest
 import tensorflow as tf
 
-from bert_span import DecoderOptions, SpanDecoder
+from bert_span import SpanDecoder
 from bert_span.answers.decoding.answer_decoder import (
   first_of_each_text,
   ranks,
   span_texts,
   table_texts,
 )
-
-
-def test_a_decoder_is_rebuilt_with_its_options():
-  layer = SpanDecoder(DecoderOptions(n_best_size=3, temperature=2.0))
-  copy = keras.saving.deserialize_keras_object(
-    keras.saving.serialize_keras_object(layer)
-  )
-  assert copy.options == layer.options
-  assert SpanDecoder().options == DecoderOptions()
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

@@ -1,4 +1,4 @@
-"""What holds for every architecture; tests/presets/architectures/ checks it."""
+"""What holds for every architecture, from others' files to its exports."""
 
 import functools
 import importlib.util
@@ -20,9 +20,9 @@ from bert_span.extractors.extractor import Extractor
 from bert_span.extractors.precision import with_encoder_dtype
 from bert_span.extractors.preset_loader import make_extractor
 from bert_span.extractors.span_extractor import SpanExtractor
-from bert_span.modeling.encoder import encoder_config, layer_calls
+from bert_span.modeling.architectures import ARCHITECTURES
+from bert_span.modeling.encoder import encoder_config
 from bert_span.modeling.inference_encoder import InferenceModel
-from bert_span.modeling.keras_internals import lora_products
 from bert_span.presets.huggingface import load_huggingface
 from bert_span.presets.huggingface_writer import (
   encoder_tensors,
@@ -38,6 +38,7 @@ from bert_span.training.fine_tuning_options import FineTuningOptions
 from tests.support.models import (
   CONTEXT,
   INPUTS,
+  MOBILEBERT,
   QUESTION,
   VOCABULARY,
   eagerly,
@@ -45,48 +46,149 @@ from tests.support.models import (
   parsed,
   tiny_encoder,
   trained_pieces,
+  with_lora,
 )
 from tests.support.squad import decode_by_loops
 from tests.support.training import copy_stopped, read_events
 
-_ROOT = pathlib.Path(__file__).parents[2]
+_ROOT = pathlib.Path(__file__).parents[3]
 
 
-def check_names(architecture, names, **sizes):
-  """Checks the names of the tensors in a Hugging Face directory.
+# A layer of BERT, and tables of tokens that have their positions and types.
+_LAYER = """
+  encoder.layer.0.attention.self.query.*
+  encoder.layer.0.attention.self.key.*
+  encoder.layer.0.attention.self.value.*
+  encoder.layer.0.attention.output.dense.*
+  encoder.layer.0.attention.output.LayerNorm.*
+  encoder.layer.0.intermediate.dense.*
+  encoder.layer.0.output.dense.*
+  encoder.layer.0.output.LayerNorm.*
+"""
+_TABLES = """
+  embeddings.word_embeddings.weight
+  embeddings.position_embeddings.weight
+  embeddings.token_type_embeddings.weight
+  embeddings.LayerNorm.*
+"""
+_ALBERT_LAYER = """
+  encoder.albert_layer_groups.{0}.albert_layers.{1}.attention.query.*
+  encoder.albert_layer_groups.{0}.albert_layers.{1}.attention.key.*
+  encoder.albert_layer_groups.{0}.albert_layers.{1}.attention.value.*
+  encoder.albert_layer_groups.{0}.albert_layers.{1}.attention.dense.*
+  encoder.albert_layer_groups.{0}.albert_layers.{1}.attention.LayerNorm.*
+  encoder.albert_layer_groups.{0}.albert_layers.{1}.ffn.*
+  encoder.albert_layer_groups.{0}.albert_layers.{1}.ffn_output.*
+  encoder.albert_layer_groups.{0}.albert_layers.{1}.full_layer_layer_norm.*
+"""
+_ALBERT = f"{_TABLES} encoder.embedding_hidden_mapping_in.* pooler.*"
+_MOBILEBERT = """
+  embeddings.embedding_transformation.*
+  encoder.layer.0.bottleneck.input.dense.*
+  encoder.layer.0.bottleneck.input.LayerNorm.*
+  encoder.layer.0.bottleneck.attention.dense.*
+  encoder.layer.0.bottleneck.attention.LayerNorm.*
+  encoder.layer.0.output.bottleneck.dense.*
+  encoder.layer.0.output.bottleneck.LayerNorm.*
+  encoder.layer.0.ffn.0.intermediate.dense.*
+  encoder.layer.0.ffn.0.output.dense.*
+  encoder.layer.0.ffn.0.output.LayerNorm.*
+"""
+_DEBERTA = """
+  embeddings.word_embeddings.weight
+  embeddings.LayerNorm.*
+  encoder.rel_embeddings.weight
+  encoder.LayerNorm.*
+  encoder.layer.0.attention.self.query_proj.*
+  encoder.layer.0.attention.self.key_proj.*
+  encoder.layer.0.attention.self.value_proj.*
+  encoder.layer.0.attention.output.dense.*
+  encoder.layer.0.attention.output.LayerNorm.*
+  encoder.layer.0.intermediate.dense.*
+  encoder.layer.0.output.dense.*
+  encoder.layer.0.output.LayerNorm.*
+"""
+_DISTILBERT = """
+  embeddings.word_embeddings.weight
+  embeddings.position_embeddings.weight
+  embeddings.LayerNorm.*
+  transformer.layer.0.attention.q_lin.*
+  transformer.layer.0.attention.k_lin.*
+  transformer.layer.0.attention.v_lin.*
+  transformer.layer.0.attention.out_lin.*
+  transformer.layer.0.sa_layer_norm.*
+  transformer.layer.0.ffn.lin1.*
+  transformer.layer.0.ffn.lin2.*
+  transformer.layer.0.output_layer_norm.*
+"""
+# The first layer's inputs are normalized already.
+_MODERNBERT = """
+  embeddings.tok_embeddings.weight
+  embeddings.norm.weight
+  final_norm.weight
+  layers.0.attn.Wqkv.weight
+  layers.0.attn.Wo.weight
+  layers.0.mlp_norm.weight
+  layers.0.mlp.Wi.weight
+  layers.0.mlp.Wo.weight
+  layers.1.attn_norm.weight
+  layers.1.attn.Wqkv.weight
+  layers.1.attn.Wo.weight
+  layers.1.mlp_norm.weight
+  layers.1.mlp.Wi.weight
+  layers.1.mlp.Wo.weight
+"""
+_ROBERTA = _TABLES + _LAYER
+_POOLED = f"{_ROBERTA} pooler.dense.*"
+# Architecture, what all of its names begin with, the names, and changes of
+# `tiny_config`. "x.*" is x.weight and x.bias.
+_NAMES = [
+  ("albert", "albert", _ALBERT + _ALBERT_LAYER.format(0, 0), {"num_layers": 3}),
+  (
+    *("albert", "albert"),
+    _ALBERT
+    + "".join(_ALBERT_LAYER.format(i, j) for i in range(2) for j in range(3)),
+    {"num_layers": 2, "num_groups": 2, "num_inner_repetitions": 3},
+  ),
+  ("bert", "bert", _POOLED, {}),
+  ("camembert", "roberta", _ROBERTA, {}),
+  ("deberta-v2", "deberta", _DEBERTA, {}),
+  ("distilbert", "distilbert", _DISTILBERT, {}),
+  (
+    *("electra", "electra", f"{_POOLED} embeddings_project.*"),
+    {"embedding_dim": 4},
+  ),
+  # Tables as wide as a token's vector are not projected.
+  ("electra", "electra", _POOLED, {"embedding_dim": 8}),
+  ("mobilebert", "mobilebert", _ROBERTA + _MOBILEBERT, MOBILEBERT),
+  ("modernbert", "model", _MODERNBERT, {"num_layers": 2}),
+  ("roberta", "roberta", _ROBERTA, {}),
+  ("xlm-roberta", "roberta", _ROBERTA, {}),
+]
+_of_each = pytest.mark.parametrize("architecture", ARCHITECTURES)
 
-  Args:
-    architecture: its name.
-    names: str of names, separated by blanks. "x.*" is x.weight and x.bias.
-    **sizes: changes of `tiny_config`.
-  """
+
+@pytest.mark.parametrize(
+  ("architecture", "prefix", "names", "sizes"),
+  _NAMES,
+  ids=[f"{architecture}-{i}" for i, (architecture, *_) in enumerate(_NAMES)],
+)
+def test_its_tensors_have_the_names_of_transformers(
+  architecture, prefix, names, sizes
+):
   expected = set()
   for name in names.split():
     ends = ("weight", "bias") if name.endswith(".*") else ("",)
-    expected |= {name.removesuffix("*") + end for end in ends}
+    expected |= {f"{prefix}.{name.removesuffix('*')}{end}" for end in ends}
   backbone = tiny_encoder(architecture=architecture, **sizes)
   assert encoder_tensors(backbone).keys() == expected
 
 
-def with_lora(architecture, **options):
-  """An extractor with LoRA in some layers and in the table of tokens."""
-  extractor = extractor_of(architecture, **options)
-  backbone, rng = extractor.backbone, np.random.default_rng(3)
-  backbone.enable_lora(2)
-  backbone.token_embedding.enable_lora(3, lora_alpha=6)
-  layer, *_ = layer_calls(backbone)
-  layer._self_attention_layer._output_dense.enable_lora(2)
-  for _, _, *factors in lora_products(extractor):
-    for factor in factors:
-      factor.assign(0.3 * rng.normal(size=factor.shape))
-  return extractor
+@_of_each
+def test_files_and_copies_compute_what_it_computes(architecture, tmp_path):
+  """With LoRA, and settings that the backbones of KerasHub do not keep.
 
-
-def check_files(architecture, folder):
-  """Checks that files and copies of a model compute what the model computes.
-
-  It has LoRA, and settings that the backbones of KerasHub do not keep. The
-  attention of a MobileBERT has layers that LoRA does not find.
+  The attention of a MobileBERT has layers that LoRA does not find.
   """
   make = extractor_of if architecture == "mobilebert" else with_lora
   settings = {"activation": "relu", "attention_dropout": 0.3}
@@ -104,13 +206,13 @@ def check_files(architecture, folder):
   check(InferenceModel(extractor))
   check(InferenceModel(extractor, rescaled), 1e-4)
   check(with_encoder_dtype(extractor, "bfloat16"), 0.1 * scale)
-  extractor.save(folder / "qa.keras")
-  extractor.save_to_preset(folder / "model")
-  save_huggingface(extractor, folder / "huggingface")
-  of_keras = keras.saving.load_model(folder / "qa.keras")
-  of_directory = Extractor.from_preset(folder / "model")
+  extractor.save(tmp_path / "qa.keras")
+  extractor.save_to_preset(tmp_path / "model")
+  save_huggingface(extractor, tmp_path / "huggingface")
+  of_keras = keras.saving.load_model(tmp_path / "qa.keras")
+  of_directory = Extractor.from_preset(tmp_path / "model")
   of_huggingface = SpanExtractor.from_preset(
-    folder / "huggingface", extractor.window_options
+    tmp_path / "huggingface", extractor.window_options
   )
   tokenizer = extractor.preprocessor.tokenizer
   for read in (of_keras, of_directory, of_huggingface):
@@ -136,26 +238,40 @@ _OPTIONS = FineTuningOptions(
 )
 
 
-def check_training(architecture, folder, dtype, quantization, lora=False):
-  """Trains a model of a Hugging Face directory, saves it and exports it.
+# The precision of the weights in a Hugging Face directory and of the
+# SavedModel, and the quantization of the TFLite file.
+_STORED = {
+  "albert": ("bfloat16", "dynamic"),
+  "bert": ("float32", "none"),
+  "camembert": ("float32", "float16"),
+  "deberta-v2": ("bfloat16", "dynamic"),
+  "distilbert": ("float16", "dynamic"),
+  "electra": ("bfloat16", "none"),
+  "mobilebert": ("float16", "float16"),
+  "modernbert": ("bfloat16", "dynamic"),
+  "roberta": ("float16", "none"),
+  "xlm-roberta": ("bfloat16", "dynamic"),
+}
 
-  Args:
-    architecture: its name.
-    folder: an empty folder.
-    dtype: precision of the weights in the directory, and of the SavedModel.
-    quantization: that of the TFLite file.
-    lora: whether LoRA is trained.
-  """
+
+@pytest.mark.large
+@_of_each
+@pytest.mark.usefixtures("few_samples")
+def test_it_is_trained_and_its_exports_answer_as_it_does(
+  architecture, tmp_path
+):
+  """Of a Hugging Face directory; a BERT with LoRA."""
+  (dtype, quantization), lora = _STORED[architecture], architecture == "bert"
   # TFLite quantizes matrices of 1,024 entries and more.
   make = with_lora if lora else extractor_of
   made = make(architecture, intermediate_dim=96)
-  save_huggingface(made, folder / "huggingface")
-  path = folder / "huggingface" / "model.safetensors"
+  save_huggingface(made, tmp_path / "huggingface")
+  path = tmp_path / "huggingface" / "model.safetensors"
   tensors = safetensors.numpy.load_file(path)
   stored = {name: value.astype(dtype) for name, value in tensors.items()}
   safetensors.numpy.save_file(stored, path)
   extractor = SpanExtractor.from_preset(
-    folder / "huggingface", made.window_options
+    tmp_path / "huggingface", made.window_options
   )
   if lora:
     extractor.backbone.enable_lora(2)
@@ -163,40 +279,44 @@ def check_training(architecture, folder, dtype, quantization, lora=False):
     before = extractor.answer(QUESTION, CONTEXT)
     expected = made.answer(QUESTION, CONTEXT)
   assert before.score == pytest.approx(expected.score, abs=0.5)
-  assert fine_tune(extractor, _EXAMPLES, _OPTIONS, folder / "run") == 6
-  losses = read_events(folder / "run")["loss"]
+  assert fine_tune(extractor, _EXAMPLES, _OPTIONS, tmp_path / "run") == 6
+  losses = read_events(tmp_path / "run")["loss"]
   assert len(losses) == 6 and losses[-1] < 0.9 * losses[0]
-  extractor.save_to_preset(folder / "model")
-  loaded = Extractor.from_preset(folder / "model")
+  extractor.save_to_preset(tmp_path / "model")
+  loaded = Extractor.from_preset(tmp_path / "model")
   with eagerly():
     answers = [x.answer(QUESTION, CONTEXT) for x in (extractor, loaded)]
   assert answers[0] != before
   assert answers[0].text == answers[1].text
   assert answers[0].score == pytest.approx(answers[1].score, abs=1e-4)
   # Both exports compare their answers with the model's.
-  served = f"{folder}/served"
+  served = f"{tmp_path}/served"
   version = extractor.export(served, dtype=dtype, with_warmup=False)
   assert version == f"{served}/1"
-  path = folder / "qa.tflite"
+  path = tmp_path / "qa.tflite"
   assert extractor.export(path, quantization=quantization) == path
   tensors = parsed(path).subgraphs[0].tensors
   has_int8 = any(tensor.type == schema.TensorType.INT8 for tensor in tensors)
   assert has_int8 == (quantization == "dynamic")
 
 
-def check_resuming(architecture, folder):
-  """Checks that a training that was stopped gives the same weights."""
+@pytest.mark.large
+@pytest.mark.parametrize("architecture", ["mobilebert", "modernbert"])
+def test_a_training_that_was_stopped_has_the_same_weights(
+  architecture, tmp_path
+):
   extractor = extractor_of(architecture)
-  fine_tune(extractor, _EXAMPLES, _OPTIONS, folder / "whole")
-  copy_stopped(folder / "whole", folder / "stopped", 3)
+  fine_tune(extractor, _EXAMPLES, _OPTIONS, tmp_path / "whole")
+  copy_stopped(tmp_path / "whole", tmp_path / "stopped", 3)
   resumed = extractor_of(architecture)
-  assert fine_tune(resumed, _EXAMPLES, _OPTIONS, folder / "stopped") == 3
+  assert fine_tune(resumed, _EXAMPLES, _OPTIONS, tmp_path / "stopped") == 3
   for weight, expected in zip(resumed.weights, extractor.weights, strict=True):
     np.testing.assert_array_equal(weight, expected, weight.path)
 
 
-# Of config.json, for `check_transformers`.
-SIZES = {
+# Values of config.json, for models that transformers makes. `dtype` is that of
+# the stored weights.
+_SIZES = {
   "vocab_size": 60,
   "hidden_size": 16,
   "num_hidden_layers": 2,
@@ -204,48 +324,131 @@ SIZES = {
   "intermediate_size": 24,
   "max_position_embeddings": 34,
 }
+_DEBERTA_SIZES = {
+  **_SIZES,
+  "relative_attention": True,
+  "position_biased_input": False,
+  "norm_rel_ebd": "layer_norm",
+  "share_att_key": True,
+  "pos_att_type": "p2c|c2p",
+}
+# Its other settings are those of the released model.
+_MOBILEBERT_SIZES = _SIZES | {"embedding_size": 8, "intra_bottleneck_size": 12}
+# The special tokens that `extractor_of` has for it.
+_MODERNBERT_SIZES = _SIZES | {
+  f"{name}_token_id": i
+  for i, name in enumerate(("cls", "sep", "pad", "bos", "eos"))
+}
+_ROBERTA_SIZES = _SIZES | {"type_vocab_size": 1, "pad_token_id": 1}
+_CONFIGS = {
+  "albert": [
+    _SIZES | {"embedding_size": 8, "dtype": "bfloat16"},
+    {
+      **_SIZES,
+      "num_hidden_groups": 2,
+      "inner_group_num": 2,
+      "embedding_size": 16,
+      "hidden_act": "gelu",
+    },
+  ],
+  "bert": [
+    _SIZES | {"dtype": "float32"},
+    _SIZES | {"hidden_act": "relu"},
+    _SIZES | {"num_attention_heads": 4, "hidden_act": "gelu_new"},
+  ],
+  "camembert": [_ROBERTA_SIZES | {"layer_norm_eps": 1e-5, "dtype": "float32"}],
+  "deberta-v2": [
+    _DEBERTA_SIZES | {"position_buckets": 8, "dtype": "bfloat16"},
+    # The buckets and positions of the published models.
+    _DEBERTA_SIZES | {"position_buckets": 256, "max_position_embeddings": 512},
+  ],
+  # The keys of BERT's sizes have other meanings here.
+  "distilbert": [
+    {
+      "vocab_size": 60,
+      "n_layers": 2,
+      "n_heads": 2,
+      "dim": 16,
+      "hidden_dim": 24,
+      "max_position_embeddings": 34,
+      "dtype": "float16",
+    }
+  ],
+  "electra": [
+    _SIZES | {"embedding_size": 8, "dtype": "bfloat16"},
+    _SIZES | {"embedding_size": 16},
+  ],
+  "mobilebert": [
+    _MOBILEBERT_SIZES | {"dtype": "float16"},
+    _MOBILEBERT_SIZES | {"normalization_type": "layer_norm"},
+    {
+      **_MOBILEBERT_SIZES,
+      "use_bottleneck": False,
+      "num_feedforward_networks": 1,
+      "normalization_type": "layer_norm",
+      "hidden_act": "gelu",
+    },
+    {
+      **_MOBILEBERT_SIZES,
+      "use_bottleneck_attention": True,
+      "key_query_shared_bottleneck": False,
+      "num_feedforward_networks": 2,
+      "trigram_input": False,
+      "hidden_act": "relu6",
+    },
+  ],
+  "modernbert": [
+    _MODERNBERT_SIZES | {"local_attention": 8, "dtype": "bfloat16"},
+    {
+      **_MODERNBERT_SIZES,
+      "num_hidden_layers": 5,
+      "local_attention": 4,
+      "global_attn_every_n_layers": 2,
+    },
+  ],
+  "roberta": [_ROBERTA_SIZES | {"layer_norm_eps": 1e-5, "dtype": "float16"}],
+  "xlm-roberta": [
+    _ROBERTA_SIZES | {"layer_norm_eps": 1e-5, "dtype": "bfloat16"}
+  ],
+}
 _PAIRS = [
   (QUESTION, CONTEXT),
   ("who's IN  the cafe\u0301?", "Café 日本 🙂, it's in\n\tthe river.  "),
 ]
 
 
-def check_transformers(architecture, folder, *configs):
-  """Compares models with those of transformers, to and fro.
+@pytest.mark.large
+@_of_each
+def test_transformers_computes_the_same(architecture, tmp_path):
+  """Logits are equal to and fro, the tokenizer there gives the same ids.
 
-  Logits are equal in both directions, the tokenizer there gives the same ids,
-  and its logits have the same answers by run_qa.py's post-processing.
-
-  Args:
-    architecture: its name.
-    folder: an empty folder.
-    *configs: values of config.json, for models that transformers makes. `dtype`
-      is that of the stored weights.
+  And its logits have the same answers by run_qa.py's post-processing.
   """
   for name, title in (("torch", "PyTorch"), ("transformers", "transformers")):
     if not importlib.util.find_spec(name):
       pytest.skip(f"{title} is not installed")
-  extractor, ours = _with_real_tokens(architecture), folder / "ours"
+  configs = _CONFIGS[architecture]
+  extractor, ours = _with_real_tokens(architecture), tmp_path / "ours"
   save_huggingface(extractor, ours)
   (ours / "pairs.json").write_text(json.dumps(_PAIRS))
-  _write_inputs(folder / "inputs.npz", _windows_of_random_ids())
+  _write_inputs(tmp_path / "inputs.npz", _windows_of_random_ids())
   if _examples():
     windows = _windows_of_examples(extractor)
     _write_inputs(ours / "windows.npz", windows)
   for number, config in enumerate(configs):
-    (folder / f"theirs{number}").mkdir()
+    (tmp_path / f"theirs{number}").mkdir()
     config = json.dumps({"model_type": architecture, **config})
-    (folder / f"theirs{number}" / "config.json").write_text(config)
+    (tmp_path / f"theirs{number}" / "config.json").write_text(config)
   script = _ROOT / "tests/scripts/transformers_models.py"
-  command = [sys.executable, script, folder / "inputs.npz", folder]
+  command = [sys.executable, script, tmp_path / "inputs.npz", tmp_path]
   subprocess.run(command, check=True)
   _compare_logits(extractor, ours)
   for number in range(len(configs)):
     # Such a directory has no vocabulary; only the logits are compared.
-    loaded = load_huggingface(str(folder / f"theirs{number}"))
+    loaded = load_huggingface(str(tmp_path / f"theirs{number}"))
     options = WindowOptions(32, 8, 8), DecoderOptions()
     model = make_extractor(SpanExtractor, loaded, VOCABULARY, True, *options)
-    _compare_logits(model, folder / f"theirs{number}")
+    _compare_logits(model, tmp_path / f"theirs{number}")
   _compare_tokens(extractor, ours)
   if _examples():
     with np.load(ours / "windows_outputs.npz") as stored:
