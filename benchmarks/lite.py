@@ -32,6 +32,7 @@ from absl import flags, logging
 
 from benchmarks.inputs import (
   batches_of,
+  check,
   check_known,
   count_flag,
   data_file_flag,
@@ -105,7 +106,7 @@ def main(argv):
   names = [name for name in _SIDES if name in _CHOSEN.value]
   if {_ONNX, _ONNX_INT8} & {*names}:
     missing = [p for p in _ONNX_PACKAGES if not importlib.util.find_spec(p)]
-    program.check(
+    check(
       not missing,
       f"--sides: ONNX Runtime needs {', '.join(missing)}. Install "
       "'.[bench]', or name other sides.",

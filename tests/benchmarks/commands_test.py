@@ -133,6 +133,7 @@ def test_training_is_measured_under_jax():
   {
     "beam_workers": "",
     "conversion": "--sides=bert_span,transformers",
+    "lite": "--sides=onnxruntime",
     "passage_search": "--questions_file=a.json --passages=a.json",
     "real_sizes": "--models=tiny --parts=transformers",
     "pretraining_input": "--preset=all-minilm-l6-v2 --input_file=README.md",
