@@ -9,6 +9,9 @@ openvino      that client with the same ONNX file, float32
 extractor     SpanExtractor on the model directory
 tflite        TFLiteSpanExtractor on a float32 file of any length, with one
               thread per core
+
+With fewer bits: strings_bfloat16; onnxruntime_int8, ONNX Runtime's dynamic
+quantization; tflite_int8, a file with quantization="dynamic".
 """
 
 import dataclasses
@@ -21,15 +24,22 @@ from typing import Any
 STRINGS, LOGITS, TRANSFORMERS = "strings", "logits", "transformers"
 ONNXRUNTIME, OPENVINO = "onnxruntime", "openvino"
 EXTRACTOR, TFLITE = "extractor", "tflite"
+STRINGS_BFLOAT16, TFLITE_INT8 = "strings_bfloat16", "tflite_int8"
+ONNXRUNTIME_INT8 = "onnxruntime_int8"
 # PyTorch writes the weights for all sides that use transformers' tokenizer.
 _CLIENT = ("torch", "transformers")
 _PACKAGES = {
   LOGITS: _CLIENT,
   TRANSFORMERS: _CLIENT,
-  ONNXRUNTIME: (*_CLIENT, "onnx", "onnxruntime"),
+  **dict.fromkeys(
+    (ONNXRUNTIME, ONNXRUNTIME_INT8), (*_CLIENT, "onnx", "onnxruntime")
+  ),
   OPENVINO: (*_CLIENT, "onnx", "openvino"),
 }
-PEERS = (LOGITS, TRANSFORMERS, ONNXRUNTIME, OPENVINO, EXTRACTOR, TFLITE)
+PEERS = (
+  *(LOGITS, TRANSFORMERS, ONNXRUNTIME, OPENVINO, EXTRACTOR, TFLITE),
+  *(STRINGS_BFLOAT16, ONNXRUNTIME_INT8, TFLITE_INT8),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,9 +47,7 @@ class SideSettings:
   """What the process of a side needs."""
 
   model: str  # The model directory.
-  saved_model: str  # Directory of the exported version.
-  tflite: str  # The exported file.
-  huggingface: str  # Directory of the weights for transformers and as ONNX.
+  folder: str  # What was exported, under the names of the sides.
   questions: list[str]  # see `HuggingFaceAnswerer`
   window_options: Any  # `WindowOptions`
   decoder_options: Any  # `DecoderOptions`
@@ -63,28 +71,42 @@ def prepare_sides(model, questions, folder, peers):
   Returns:
     `SideSettings`.
   """
-  from benchmarks.huggingface_peer import write_onnx
+  from benchmarks.huggingface_peer import write_int8, write_onnx
+  from bert_span.extractors.precision import with_encoder_dtype
   from bert_span.extractors.span_extractor import SpanExtractor
   from bert_span.presets.huggingface_writer import save_huggingface
   from bert_span.serving.signatures import ServedModel, write_saved_model
 
   extractor = SpanExtractor.from_preset(model)
-  saved_model = os.path.join(folder, "saved_model")
+  settings = SideSettings(
+    *(model, folder, questions),
+    *(extractor.window_options, extractor.decoder_options),
+  )
   # As extractor.export, without its checks.
   vocabulary = extractor.preprocessor.tokenizer.vocabulary
-  write_saved_model(ServedModel(extractor), vocabulary, saved_model)
-  tflite = os.path.join(folder, "model.tflite")
-  if TFLITE in peers:
-    plain = {"quantization": "none", "dynamic_length": True}
-    extractor.export(tflite, format="litert", **plain)
-  huggingface = os.path.join(folder, "huggingface")
+  served = {STRINGS: extractor}
+  if STRINGS_BFLOAT16 in peers:
+    served[STRINGS_BFLOAT16] = with_encoder_dtype(extractor, "bfloat16")
+  for name, its_extractor in served.items():
+    path = _exported(settings, name)
+    write_saved_model(ServedModel(its_extractor), vocabulary, path)
+  for name, bits in {TFLITE: "none", TFLITE_INT8: "dynamic"}.items():
+    if name in peers:
+      options = {"quantization": bits, "dynamic_length": True}
+      extractor.export(_exported(settings, name), format="litert", **options)
   if not _PACKAGES.keys().isdisjoint(peers):
-    save_huggingface(extractor, huggingface)
-    if not {ONNXRUNTIME, OPENVINO}.isdisjoint(peers):
-      write_onnx(huggingface)
-  paths = (model, saved_model, tflite, huggingface)
-  options = (extractor.window_options, extractor.decoder_options)
-  return SideSettings(*paths, questions, *options)
+    directory = _exported(settings, TRANSFORMERS)
+    save_huggingface(extractor, directory)
+    if not {ONNXRUNTIME, ONNXRUNTIME_INT8, OPENVINO}.isdisjoint(peers):
+      write_onnx(directory)
+    if ONNXRUNTIME_INT8 in peers:
+      write_int8(directory, _exported(settings, ONNXRUNTIME_INT8))
+  return settings
+
+
+def _exported(settings, name):
+  suffix = ".tflite" if name in (TFLITE, TFLITE_INT8) else ""
+  return os.path.join(settings.folder, name + suffix)
 
 
 class Side:
@@ -125,28 +147,30 @@ def _work(connection, name, settings):
 
 def _answer_function(name, settings):
   """Returns a function from questions and passages to answers."""
-  if name == STRINGS:
-    return _strings_function(settings.saved_model)
+  if name in (STRINGS, STRINGS_BFLOAT16):
+    return _strings_function(_exported(settings, name))
   if name == EXTRACTOR:
     from bert_span.extractors.span_extractor import SpanExtractor
 
     return _texts_of(SpanExtractor.from_preset(settings.model))
-  if name == TFLITE:
+  if name in (TFLITE, TFLITE_INT8):
     from bert_span.tflite.tflite_extractor import TFLiteSpanExtractor
 
     cores = len(os.sched_getaffinity(0))
-    return _texts_of(TFLiteSpanExtractor(settings.tflite, num_threads=cores))
+    path = _exported(settings, name)
+    return _texts_of(TFLiteSpanExtractor(path, num_threads=cores))
   from benchmarks import huggingface_peer
 
-  make_logits, directory = {
-    LOGITS: (huggingface_peer.served_logits, settings.saved_model),
-    TRANSFORMERS: (huggingface_peer.torch_logits, settings.huggingface),
-    ONNXRUNTIME: (huggingface_peer.onnxruntime_logits, settings.huggingface),
-    OPENVINO: (huggingface_peer.openvino_logits, settings.huggingface),
+  make_logits, exported = {
+    LOGITS: (huggingface_peer.served_logits, STRINGS),
+    TRANSFORMERS: (huggingface_peer.torch_logits, TRANSFORMERS),
+    ONNXRUNTIME: (huggingface_peer.onnxruntime_logits, TRANSFORMERS),
+    ONNXRUNTIME_INT8: (huggingface_peer.onnxruntime_logits, ONNXRUNTIME_INT8),
+    OPENVINO: (huggingface_peer.openvino_logits, TRANSFORMERS),
   }[name]
   return huggingface_peer.HuggingFaceAnswerer(
-    settings.huggingface,
-    make_logits(directory),
+    _exported(settings, TRANSFORMERS),
+    make_logits(_exported(settings, exported)),
     settings.questions,
     settings.window_options,
     settings.decoder_options,

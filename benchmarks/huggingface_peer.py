@@ -10,6 +10,7 @@ Source: transformers, question-answering task guide and example scripts.
 import functools
 import multiprocessing
 import os
+import shutil
 import statistics
 
 import numpy as np
@@ -54,6 +55,14 @@ def _export_onnx(directory):
     dynamic_axes=dict.fromkeys([*batch, *outputs], axes),
     dynamo=False,
   )
+
+
+def write_int8(directory, quantized):
+  """Copies a directory of `write_onnx`, with weights of 8 bits."""
+  from onnxruntime import quantization
+
+  shutil.copytree(directory, quantized)
+  quantization.quantize_dynamic(_onnx_file(directory), _onnx_file(quantized))
 
 
 def _onnx_file(directory):

@@ -21,7 +21,6 @@ import importlib.util
 import json
 import os
 import pathlib
-import shutil
 import statistics
 import subprocess
 import sys
@@ -146,7 +145,11 @@ def _prepare(names, questions, folder):
   """Writes the models of the sides; returns the settings of lite_side.py."""
   from bert_span.extractors.span_extractor import SpanExtractor
 
-  extractor = SpanExtractor.from_preset(_MODEL.value)
+  extractor = SpanExtractor.from_preset(
+    # ONNX Runtime's client knows no "no answer".
+    _MODEL.value,
+    version_2_with_negative=False,
+  )
   places = {
     name: os.path.join(folder, name)
     for name in (_SAVED_MODEL, "onnx", "onnx_int8")
@@ -174,16 +177,12 @@ def _prepare(names, questions, folder):
 
 def _write_onnx(extractor, plain, quantized):
   """Writes directories with a tokenizer and model.onnx, float32 and 8 bits."""
-  from onnxruntime import quantization
-
-  from benchmarks.huggingface_peer import write_onnx
+  from benchmarks.huggingface_peer import write_int8, write_onnx
   from bert_span.presets.huggingface_writer import save_huggingface
 
   save_huggingface(extractor, plain)
   write_onnx(plain)
-  shutil.copytree(plain, quantized)
-  file = os.path.join(quantized, "model.onnx")
-  quantization.quantize_dynamic(os.path.join(plain, "model.onnx"), file)
+  write_int8(plain, quantized)
 
 
 def _starts(names, settings, pair):
