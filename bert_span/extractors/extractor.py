@@ -46,6 +46,7 @@ from bert_span.modeling.encoder import (
 from bert_span.modeling.heads import named_logits, watch_head
 from bert_span.modeling.keras_internals import sublayers
 from bert_span.presets import model_directory
+from bert_span.presets.load_pretrained import PRESETS
 from bert_span.scoring.calibration import (
   check_calibration,
   fitted_options,
@@ -107,6 +108,9 @@ class Extractor(keras_hub.models.Task):
   preprocessor_class: type[SpanPreprocessor]
   # A Keras layer of decoding options, with two methods, see `SpanDecoder`.
   decoder_class: type
+  # The names that `from_preset` takes, as in KerasHub; paths and names on hubs
+  # come in addition.
+  presets: ClassVar = PRESETS
   # The `BatchReader` of a running fit, evaluate or predict.
   _reader = None
 
