@@ -44,7 +44,7 @@ from bert_span.modeling.encoder import (
   pooler_of,
 )
 from bert_span.modeling.heads import named_logits, watch_head
-from bert_span.modeling.keras_internals import sublayers
+from bert_span.modeling.keras_internals import lora_products, sublayers
 from bert_span.presets import model_directory
 from bert_span.presets.load_pretrained import PRESETS
 from bert_span.scoring.calibration import (
@@ -296,6 +296,14 @@ class Extractor(keras_hub.models.Task):
       kwargs[name] = metrics_of_outputs(kwargs.get(name), list(self.logits))
     self.follow_encoder()
     super().compile(optimizer, loss=loss, jit_compile=jit_compile, **kwargs)
+
+  def get_compile_config(self):
+    """As in keras.Model; {} with LoRA, so that a saved model is not compiled.
+
+    Keras saves the sum of weight and LoRA's product, whose training would begin
+    anew: with all weights, and an optimizer for adapters.
+    """
+    return {} if lora_products(self) else super().get_compile_config()
 
   def compile_from_config(self, config):
     """Compiles a loaded model, which Keras does not do if `compile` is ours."""
