@@ -1,8 +1,10 @@
 """Loads an extractor from a preset: its class, its options and its head."""
 
 import dataclasses
+import importlib
 import os
 
+from bert_span.extractors.options import HEADS
 from bert_span.extractors.precision import resolve_dtype, with_encoder_dtype
 from bert_span.modeling.heads import assign_head
 from bert_span.options.fields import options_from_json
@@ -113,8 +115,9 @@ def find_extractor_class(head_name, source="`head`"):
 
 def extractor_classes():
   """Returns a dict of head names to the classes that were defined so far."""
-  # The base class imports this module. The others define their classes.
-  from bert_span.extractors import bio_extractor, span_extractor  # noqa: F401
+  for head in HEADS:  # These modules define their classes.
+    importlib.import_module(f"bert_span.extractors.{head}_extractor")
+  # It imports this module.
   from bert_span.extractors.extractor import Extractor
 
   classes, waiting = {}, Extractor.__subclasses__()

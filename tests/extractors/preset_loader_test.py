@@ -14,6 +14,7 @@ from bert_span import (
   SpanExtractor,
   WindowOptions,
 )
+from bert_span.extractors.options import HEADS
 from bert_span.extractors.preset_loader import (
   extractor_classes,
   find_extractor_class,
@@ -123,5 +124,7 @@ def test_heads_are_found_by_their_names():
   classes = extractor_classes()
   assert classes["span"] is SpanExtractor and classes["bio"] is BioExtractor
   assert find_extractor_class("bio") is BioExtractor
+  # Each module that is named after a head has its class.
+  assert [classes[head].head_name for head in HEADS] == [*HEADS]
   with pytest.raises(ValueError, match=r"a\.json.*'pointer'.*'span'"):
     find_extractor_class("pointer", "a.json")
