@@ -238,16 +238,20 @@ class Extractor(keras_hub.models.Task):
     null threshold, which were fitted to the old weights, to their defaults.
     """
     self.head_is_trained = True
-    defaults = type(self.decoder_options)()
-    fitted = {n: getattr(defaults, n) for n in FITTED if hasattr(defaults, n)}
-    options = dataclasses.replace(self.decoder_options, **fitted)
-    if clears_fitted and options != self.decoder_options:
+    options, defaults = self.decoder_options, type(self.decoder_options)()
+    names = [
+      name
+      for name in FITTED
+      if getattr(options, name, None) != getattr(defaults, name, None)
+    ]
+    if clears_fitted and names:
+      values = ", ".join(f"{name}={getattr(options, name)}" for name in names)
       log_line(
-        f"{', '.join(fitted)} of decoder_options are reset: they were fitted "
-        "to other weights. Fit them again by extractor.calibrate or "
-        "bert_span.calibrate."
+        f"Reset to the defaults, as it was fitted to other weights: {values}. "
+        "Fit it again by extractor.calibrate or bert_span.calibrate."
       )
-      self.decoder_options = options
+      fitted = {name: getattr(defaults, name) for name in names}
+      self.decoder_options = dataclasses.replace(options, **fitted)
 
   def follow_encoder(self):
     """Freezes the pooler, and makes answers follow layers that got LoRA."""
