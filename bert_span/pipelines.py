@@ -103,7 +103,12 @@ def pipeline(
     if revision:
       name = f"{name}@{revision}"
     folder = hub.fetch(name, token or use_auth_token, local_files_only)
-    model = SpanExtractor.from_preset(folder, **window_options)
+    # As in transformers, "no answer" is for handle_impossible_answer to allow.
+    model = SpanExtractor.from_preset(
+      folder,
+      version_2_with_negative=bool(settings.get("handle_impossible_answer")),
+      **window_options,
+    )
   return QuestionAnsweringPipeline(model, **settings)
 
 

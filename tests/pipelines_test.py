@@ -224,7 +224,7 @@ def test_what_is_no_dict_and_another_task_are_named(qa):
     pipeline("fill-mask")
 
 
-def test_names_and_revisions_on_the_hub(tmp_path, model_hub):
+def test_names_and_revisions_on_the_hub(tmp_path, model_hub, capsys):
   save_huggingface(shared_extractor(), tmp_path / "model")
   with pytest.raises(ValueError, match=r"hf://us/tiny .*HF_ENDPOINT"):
     pipeline(model="us/tiny", local_files_only=True)
@@ -236,6 +236,8 @@ def test_names_and_revisions_on_the_hub(tmp_path, model_hub):
   ):
     qa = pipeline(model=name, revision=revision, **_SIZES)
     assert qa(QUESTION, CONTEXT)["answer"]
+  # As with transformers, a setting says whether "" can be an answer.
+  assert "version_2_with_negative" not in capsys.readouterr().err
   with pytest.raises(ValueError, match=r"hf://us/tiny@v3 .*revision"):
     pipeline(model="us/tiny", revision="v3")
   model_hub.gated.add("us/tiny")
@@ -259,7 +261,9 @@ def test_without_a_model_it_is_the_one_of_the_package(monkeypatch, capsys):
   names = []
   extractor = shared_extractor()
   monkeypatch.setattr(
-    SpanExtractor, "from_preset", lambda name: names.append(name) or extractor
+    SpanExtractor,
+    "from_preset",
+    lambda name, **_: names.append(name) or extractor,
   )
   pipeline("question-answering")
   assert names == ["minilm_squad"]

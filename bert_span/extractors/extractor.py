@@ -44,8 +44,9 @@ from bert_span.modeling.encoder import (
   pooler_of,
 )
 from bert_span.modeling.heads import named_logits, watch_head
-from bert_span.modeling.keras_internals import sublayers
+from bert_span.modeling.keras_internals import lora_products, sublayers
 from bert_span.presets import model_directory
+from bert_span.presets.load_pretrained import PRESETS
 from bert_span.scoring.calibration import (
   check_calibration,
   fitted_options,
@@ -107,6 +108,9 @@ class Extractor(keras_hub.models.Task):
   preprocessor_class: type[SpanPreprocessor]
   # A Keras layer of decoding options, with two methods, see `SpanDecoder`.
   decoder_class: type
+  # The names that `from_preset` takes, as in KerasHub; paths and names on hubs
+  # come in addition.
+  presets: ClassVar = PRESETS
   # The `BatchReader` of a running fit, evaluate or predict.
   _reader = None
 
@@ -234,16 +238,20 @@ class Extractor(keras_hub.models.Task):
     null threshold, which were fitted to the old weights, to their defaults.
     """
     self.head_is_trained = True
-    defaults = type(self.decoder_options)()
-    fitted = {n: getattr(defaults, n) for n in FITTED if hasattr(defaults, n)}
-    options = dataclasses.replace(self.decoder_options, **fitted)
-    if clears_fitted and options != self.decoder_options:
+    options, defaults = self.decoder_options, type(self.decoder_options)()
+    names = [
+      name
+      for name in FITTED
+      if getattr(options, name, None) != getattr(defaults, name, None)
+    ]
+    if clears_fitted and names:
+      values = ", ".join(f"{name}={getattr(options, name)}" for name in names)
       log_line(
-        f"{', '.join(fitted)} of decoder_options are reset: they were fitted "
-        "to other weights. Fit them again by extractor.calibrate or "
-        "bert_span.calibrate."
+        f"Reset to the defaults, as it was fitted to other weights: {values}. "
+        "Fit it again by extractor.calibrate or bert_span.calibrate."
       )
-      self.decoder_options = options
+      fitted = {name: getattr(defaults, name) for name in names}
+      self.decoder_options = dataclasses.replace(options, **fitted)
 
   def follow_encoder(self):
     """Freezes the pooler, and makes answers follow layers that got LoRA."""
@@ -293,10 +301,23 @@ class Extractor(keras_hub.models.Task):
     self.follow_encoder()
     super().compile(optimizer, loss=loss, jit_compile=jit_compile, **kwargs)
 
+  def get_compile_config(self):
+    """As in keras.Model; {} with LoRA, so that a saved model is not compiled.
+
+    Keras saves the sum of weight and LoRA's product, whose training would begin
+    anew: with all weights, and an optimizer for adapters.
+    """
+    if not self.compiled or lora_products(self):
+      return {}
+    is_built = bool(self.optimizer and self.optimizer.built)
+    return {**super().get_compile_config(), "optimizer_is_built": is_built}
+
   def compile_from_config(self, config):
     """Compiles a loaded model, which Keras does not do if `compile` is ours."""
+    config = {**config}
+    is_built = config.pop("optimizer_is_built")
     self.compile(**keras.saving.deserialize_keras_object(config))
-    if self.built:
+    if is_built:  # A file has its variables.
       self.optimizer.build(self.trainable_variables)
 
   def preprocess_samples(self, x, y=None, sample_weight=None):

@@ -15,6 +15,9 @@ MODELS = (
   "hf://owner/name or hf://owner/name@revision"
 )
 
+# The heads of this package; the class of each is in HEAD_extractor.py.
+HEADS = "span", "bio"
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HeadOptions(CheckedOptions):
@@ -24,7 +27,7 @@ class HeadOptions(CheckedOptions):
     "span",
     "Head of the model: span scores starts and ends; bio tags every token B, I "
     "or O, for answers of several spans. A model directory knows its head.",
-    choices=("span", "bio"),
+    choices=HEADS,
   )
 
 

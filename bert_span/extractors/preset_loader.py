@@ -1,8 +1,11 @@
 """Loads an extractor from a preset: its class, its options and its head."""
 
 import dataclasses
+import importlib
 import os
+import re
 
+from bert_span.extractors.options import HEADS
 from bert_span.extractors.precision import resolve_dtype, with_encoder_dtype
 from bert_span.modeling.heads import assign_head
 from bert_span.options.fields import options_from_json
@@ -11,6 +14,8 @@ from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.span_config import TASK_FILE, read_span_config
 from bert_span.storage.log import log_line
 from bert_span.text.options import WindowOptions
+
+_SQUAD2_NAME = re.compile(r"squad[-_.]?v?2", re.IGNORECASE)
 
 
 def load_preset(
@@ -32,6 +37,7 @@ def load_preset(
   source, dtype = preset, resolve_dtype(dtype)
   if not isinstance(preset, EncoderSource):
     source = EncoderSource(preset=os.fspath(preset), verify=verify)
+  name = os.fspath(source.preset or source.init_checkpoint or "")
   if source.preset:
     source = dataclasses.replace(source, preset=hub.fetch(source.preset))
   config = (source.preset and read_span_config(source.preset)) or {}
@@ -44,6 +50,8 @@ def load_preset(
   )
   windows, decoder = _with_named_values(options, windows, decoder)
   loaded = source.load()
+  if not config and trained_head_weights(extractor_class, loaded):
+    decoder = _with_no_answer_decided(decoder, name)
   extractor = make_extractor(
     extractor_class,
     loaded,
@@ -59,6 +67,25 @@ def load_preset(
   if dtype != "float32":
     return with_encoder_dtype(extractor, dtype)
   return extractor
+
+
+def _with_no_answer_decided(decoder, name):
+  """Logs that a model of other packages' files gives each question an answer.
+
+  Their files do not say whether the model knows "no answer". Nothing is logged
+  if the options say it; those that are returned do.
+  """
+  options = "version_2_with_negative", "null_score_diff_threshold"
+  if any(map(decoder.is_given, options)):
+    return decoder
+  condition = "If it was trained on unanswerable questions,"
+  if _SQUAD2_NAME.search(name):
+    condition = "Its name says SQuAD 2.0:"
+  log_line(
+    f'The files of {name} do not say whether it knows "no answer", so it '
+    f"always answers. {condition} give version_2_with_negative=True."
+  )
+  return decoder.replaced(version_2_with_negative=False)
 
 
 def make_extractor(
@@ -113,8 +140,9 @@ def find_extractor_class(head_name, source="`head`"):
 
 def extractor_classes():
   """Returns a dict of head names to the classes that were defined so far."""
-  # The base class imports this module. The others define their classes.
-  from bert_span.extractors import bio_extractor, span_extractor  # noqa: F401
+  for head in HEADS:  # These modules define their classes.
+    importlib.import_module(f"bert_span.extractors.{head}_extractor")
+  # It imports this module.
   from bert_span.extractors.extractor import Extractor
 
   classes, waiting = {}, Extractor.__subclasses__()

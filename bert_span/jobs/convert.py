@@ -7,7 +7,6 @@ import typing
 import numpy as np
 
 from bert_span.extractors.loading import load_extractor
-from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.architectures import architecture_of
 from bert_span.presets.huggingface_writer import save_huggingface
 from bert_span.presets.model_card import is_written_here
@@ -38,11 +37,6 @@ def convert(options: "ConvertOptions"):
   expected = _sample_logits(extractor)
   tokenizer = extractor.preprocessor.tokenizer
   if to == "huggingface":
-    if not isinstance(extractor, SpanExtractor):
-      raise ValueError(
-        f"{model} has a {extractor.head_name} head, which transformers has no "
-        "class for. Only models with a span head are written for it."
-      )
     save_huggingface(extractor, output_dir)
   else:
     extractor.save_to_preset(output_dir)

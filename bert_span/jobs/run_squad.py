@@ -1,6 +1,7 @@
 """What run_squad does: trains, answers and scores."""
 
 import dataclasses
+import shlex
 import sys
 import typing
 
@@ -321,6 +322,25 @@ def _predict(run, squad_file):
     options.no_span,
     other_files,
   )
+  can_score = not any(example.is_unlabelled for example in examples)
+  if can_score and options.predict_file and not options.do_eval:
+    log_line(f"To score them: {_scoring_command(run, squad_file)}")
+
+
+def _scoring_command(run, squad_file):
+  """Returns the command that scores the predictions as do_eval does."""
+  options = run.options
+  words = ["python", "-m", "bert_span.evaluate"]
+  words.append(f"--predict_file={options.predict_file}")
+  if run.extractor_class.columns.entries == "spans":
+    path = options.path(SPANS_FILE)
+    return shlex.join([*words, "--multi_span", f"--predictions_file={path}"])
+  words.append(f"--predictions_file={options.path(PREDICTIONS_FILE)}")
+  if run.version_2 and squad_file.version_2:
+    words.append(f"--na_prob_file={options.path(NULL_ODDS_FILE)}")
+    threshold = run.decoder_options.null_score_diff_threshold
+    words.append(f"--na_prob_thresh={threshold}")
+  return shlex.join(words)
 
 
 def _observed_predictions(extractor, examples, batch_size, observers):

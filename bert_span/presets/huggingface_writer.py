@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from bert_span.modeling.encoder import encoder_config, merged_weights
+from bert_span.modeling.heads import SpanHead
 from bert_span.presets.architectures.architecture_files import files_of
 from bert_span.presets.encoder_weights import check_read_back, flat_tensors
 from bert_span.presets.huggingface import (
@@ -25,6 +26,12 @@ from bert_span.storage.tensor_files import write_tensors
 
 def save_huggingface(extractor, directory):
   """Writes a `SpanExtractor` for AutoModelForQuestionAnswering."""
+  if not isinstance(extractor.head, SpanHead):
+    raise ValueError(
+      "transformers has a class for models with a span head only. Received: a "
+      f"model with a {extractor.head_name} head. Save it by save_to_preset."
+    )
+  extractor.check_preprocessor()
   backbone, tokenizer = extractor.backbone, extractor.preprocessor.tokenizer
   config = encoder_config(backbone)
   files = files_of(config.architecture)

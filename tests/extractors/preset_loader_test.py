@@ -14,12 +14,16 @@ from bert_span import (
   SpanExtractor,
   WindowOptions,
 )
+from bert_span.extractors.options import HEADS
 from bert_span.extractors.preset_loader import (
   extractor_classes,
   find_extractor_class,
 )
 from bert_span.presets.encoder_source import EncoderSource
-from tests.support.models import shared_model
+from bert_span.presets.huggingface_writer import save_huggingface
+from tests.support.models import shared_extractor, shared_model
+
+_SIZES = {"max_seq_length": 24, "max_query_length": 8}
 
 
 @pytest.fixture
@@ -119,9 +123,38 @@ def test_an_encoder_gets_a_new_head_and_the_log_says_so(copied, capsys):
   assert loaded.decoder_options == BioDecoderOptions()
 
 
+def test_a_model_that_may_know_no_answer_always_answers_and_says_so(
+  tmp_path, capsys
+):
+  """Files of transformers do not say whether it was trained on SQuAD 2.0."""
+  paths = [tmp_path / name for name in ("tiny-squad2", "tiny-squad")]
+  for path in paths:
+    save_huggingface(shared_extractor(), path)
+  for path in paths:
+    loaded = SpanExtractor.from_preset(path, **_SIZES)
+    assert not loaded.decoder_options.version_2_with_negative
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(path) in line and "version_2_with_negative=True" in line
+    assert ("SQuAD 2.0" in line) == path.name.endswith("2")
+    # The options of a model that has logged it decide for its copies.
+    SpanExtractor.from_preset(path, None, loaded.decoder_options, **_SIZES)
+    for options in (
+      {"version_2_with_negative": True},
+      {"version_2_with_negative": False},
+      {"null_score_diff_threshold": -1.0},
+    ):
+      SpanExtractor.from_preset(path, **options, **_SIZES)
+      decoder = DecoderOptions(**options)
+      SpanExtractor.from_preset(path, None, decoder, **_SIZES)
+  SpanExtractor.from_preset(shared_model())  # Its files say it.
+  assert not capsys.readouterr().err
+
+
 def test_heads_are_found_by_their_names():
   classes = extractor_classes()
   assert classes["span"] is SpanExtractor and classes["bio"] is BioExtractor
   assert find_extractor_class("bio") is BioExtractor
+  # Each module that is named after a head has its class.
+  assert [classes[head].head_name for head in HEADS] == [*HEADS]
   with pytest.raises(ValueError, match=r"a\.json.*'pointer'.*'span'"):
     find_extractor_class("pointer", "a.json")

@@ -4,6 +4,7 @@ import contextlib
 import json
 import pathlib
 import re
+import shlex
 import shutil
 
 import numpy as np
@@ -12,15 +13,17 @@ import pytest
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.jobs import run_squad as job
 from bert_span.modeling.encoder import build_encoder
+from bert_span.options.fields import REQUIRED, flag_name, option_fields
 from bert_span.presets.encoder_weights import read_bert_config
 from bert_span.presets.span_config import read_span_config, update_decoder
 from bert_span.pretraining.model_files import export_tf1
 from bert_span.run_squad import RunSquadOptions
-from tests.support.models import eagerly
+from tests.support.models import eagerly, shared_model
 from tests.support.programs import (
   parse_flags,
   refusal,
   succeeds,
+  succeeds_here,
   undeclared_files,
 )
 from tests.support.squad import (
@@ -53,6 +56,14 @@ _ORIGINAL_FLAGS = {
   "max_answer_length": 30,
   "num_tpu_cores": 8,
   "null_score_diff_threshold": 0.0,
+}
+# The values of options that no flag gives, where they are others: the preset
+# says whether it is cased, and a TPU may have any number of cores.
+_WITHOUT_FLAGS = {
+  **_ORIGINAL_FLAGS,
+  "do_lower_case": None,
+  "num_tpu_cores": None,
+  "output_dir": REQUIRED,
 }
 
 _ALL_STEPS = dict.fromkeys(("do_train", "do_predict", "do_eval"), True)
@@ -354,6 +365,32 @@ def test_a_fine_tuned_checkpoint_of_the_original_keeps_its_head(
   assert len(read(out / "predictions.json")) == 8
 
 
+@pytest.mark.parametrize("version_2", [False, True])
+def test_predictions_are_scored_by_the_command_that_the_log_gives(
+  run, squad_folder, tmp_path, capsys, version_2
+):
+  """It is for labelled questions, and gives the scores of do_eval."""
+  options = {"bert_config_file": None, "vocab_file": None}
+  options |= {"preset": shared_model(), "version_2": version_2}
+  out = tmp_path / "the run"
+  with eagerly():
+    run(out, **options, do_predict=True, null_score_diff_threshold=-3.0)
+    command = re.search("python -m (.+)", capsys.readouterr().err)[1]
+    run(out, **options, do_eval=True, null_score_diff_threshold=-3.0)
+  assert "python -m" not in capsys.readouterr().err
+  scored = succeeds_here(*shlex.split(command))
+  assert json.loads(scored.stdout) == read(out / "eval_results.json")
+  content = read(squad_folder / "v1.json")
+  (paragraph,) = content["data"][0]["paragraphs"]
+  for question in paragraph["qas"]:
+    del question["answers"]
+  (tmp_path / "asked.json").write_text(json.dumps(content))
+  options["predict_file"] = tmp_path / "asked.json"
+  with eagerly():
+    run(out, **options, do_predict=True)
+  assert "python -m" not in capsys.readouterr().err
+
+
 def test_a_model_of_a_hub_answers(run, hub_model, tmp_path):
   model = {"bert_config_file": None, "vocab_file": None, "preset": hub_model}
   with eagerly():
@@ -382,3 +419,5 @@ def test_a_run_that_cannot_train_writes_nothing(squad_folder, tmp_path):
 def test_every_flag_of_the_original_is_there_with_its_default():
   flags = parse_flags("bert_span.run_squad")
   assert {f: flags[f].default for f in _ORIGINAL_FLAGS} == _ORIGINAL_FLAGS
+  fields = {flag_name(f): f.default for f in option_fields(RunSquadOptions)}
+  assert {f: fields[f] for f in _ORIGINAL_FLAGS} == _WITHOUT_FLAGS

@@ -7,6 +7,7 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
+from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.modeling.heads import SpanHead
 from bert_span.presets.huggingface_writer import (
@@ -136,6 +137,10 @@ def _without_dummy_prefix():
   ("make", "names"),
   [
     (_untrained, "span head.*fine_tune"),
+    (
+      lambda: tiny_extractor(kind=BioExtractor),
+      "bio head.*save_to_preset",
+    ),
     (_plain_modernbert, "transform_kernel"),
     (
       lambda: extractor_of("mobilebert", key_query_shared_bottleneck=False),

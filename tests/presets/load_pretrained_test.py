@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_span import SpanExtractor
 from bert_span.presets import load_pretrained
 from bert_span.presets.encoder_source import EncoderSource
 from bert_span.presets.encoder_weights import original_tensors
@@ -132,14 +133,31 @@ def test_directory_of_another_kind_is_refused(tmp_path, name, content, message):
     load_pretrained.load_pretrained(str(tmp_path))
 
 
-def test_unknown_names_and_file_systems_and_single_files_are_refused(tmp_path):
+@pytest.mark.parametrize(
+  ("name", "words"),
+  [
+    ("no_such", "'no_such'.*minilm_squad.*all-minilm.*presets"),
+    ("minilm-squad", "Similar names: minilm_squad"),
+    ("bert-base-uncased", "Similar names: bert_base_en_uncased"),
+    ("no/such", r"hf://no/such\."),
+    ("/no_such", r"hf://\."),
+  ],
+)
+def test_an_unknown_name_is_refused_with_the_names_like_it(name, words):
+  with pytest.raises(ValueError, match=words) as error:
+    load_pretrained.load_pretrained(name)
+  assert len(str(error.value)) < 300
+  # Where all names are.
+  presets = SpanExtractor.presets
+  assert {"minilm_squad", "all-minilm-l6-v2", "bert_base_en"} <= {*presets}
+  assert all(values["metadata"] for values in presets.values())
+
+
+def test_unknown_file_systems_and_single_files_are_refused(tmp_path):
   weights, pickled = tmp_path / "model.weights.h5", tmp_path / "a.bin"
   for path in (weights, pickled):
     path.touch()
   for preset, message in (
-    ("no_such", "all-minilm.*bert_base_en"),
-    ("no/such", r"hf://no/such\."),
-    ("/no_such", r"hf://\. "),
     ("nofs://a/b", "nofs://a/b"),
     (weights, str(weights)),
     (pickled, rf"{pickled} .*directory"),
