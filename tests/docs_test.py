@@ -139,7 +139,7 @@ def _check_options(name, words):
     # A runner for Dask has its flags in a module that needs it.
     if is_foreign and ("dask" not in str(rest) or find_spec("dask")):
       beam = importlib.import_module("bert_span.beam.pipeline_options")
-      beam.pipeline_options(options.beam)
+      beam.pipeline_options(options.beam, options.num_shards)
 
 
 # What the pages' Python begins with; an object has the meaning of its class.
