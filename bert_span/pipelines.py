@@ -63,7 +63,7 @@ def pipeline(
     task: "question-answering", the only one.
     model: a `SpanExtractor`, or what `SpanExtractor.from_preset` takes, or the
       name of a model on Hugging Face's hub, such as
-      "deepset/tinyroberta-squad2". None takes minilm_squad.
+      "deepset/minilm-uncased-squad2". None takes minilm_squad.
     config, tokenizer: None, or the name of the model again.
     revision, token, use_auth_token, local_files_only: for a name on the hub,
       see `bert_span.presets.hub.fetch`.

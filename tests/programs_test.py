@@ -41,6 +41,16 @@ def test_a_program_is_its_options_and_one_job(program):
   assert f'"bert_span.jobs.{name}:{name}"' in path.read_text("utf-8")
 
 
+@pytest.mark.parametrize("program", _PROGRAMS)
+def test_a_program_has_the_public_names_of_the_api_page(program):
+  """Such as bert_span.jobs.ask.ask of bert_span.ask.AskOptions."""
+  path = _ROOT.joinpath(*program.split(".")).with_suffix(".py")
+  options = f"{path.stem.title().replace('_', '')}Options"
+  assert f"\nclass {options}(" in path.read_text("utf-8")
+  job = _ROOT / "bert_span" / "jobs" / path.name
+  assert f'\ndef {path.stem}(options: "{options}"' in job.read_text("utf-8")
+
+
 # Prints the help of each program, and the modules that were loaded for it.
 _HELP = """
 import json, sys

@@ -7,6 +7,7 @@ import json
 import re
 
 import pytest
+import yaml
 from google.protobuf import (
   descriptor_pb2,
   descriptor_pool,
@@ -17,6 +18,7 @@ from packaging.version import Version
 
 from bert_span.client.predict_api import DEFAULT_MODEL
 from bert_span.client.span_client import SpanClient
+from bert_span.serving.commands import SERVER_IMAGE
 
 _API = "needs the package tensorflow-serving-api (pip install .[serving])"
 
@@ -44,6 +46,45 @@ def test_compose_mounts_every_file_that_it_names(kit):
   # Open to this machine only.
   for port in re.findall(r'- "(\S+:\d+)"', compose):
     assert port.startswith("127.0.0.1:")
+
+
+def test_compose_starts_the_servers_of_the_page_and_lets_no_other_site_ask(
+  repository, kit
+):
+  services = yaml.safe_load(kit["compose.yaml"])["services"]
+  images = {
+    # As Docker Compose reads ${NAME:-default}.
+    name: re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", str(service))
+    for name, service in services.items()
+  }
+  assert f"'image': '{SERVER_IMAGE}'" in images["serving"]
+  assert re.search(r"'prom/prometheus:v\d+\.\d+\.\d+'", images["prometheus"])
+  assert "--rest_api_enable_cors_support=false" in images["serving"]
+  pages = _pages(repository)
+  assert {*re.findall(r"tensorflow/serving[:\w.]*", pages)} == {SERVER_IMAGE}
+  version = SERVER_IMAGE.partition(":")[2]
+  assert f"Take TensorFlow Serving {version}." in pages
+
+
+def test_the_pages_write_and_ask_one_model_in_a_folder_of_the_reader(
+  repository,
+):
+  pages = _pages(repository)
+  outputs = re.findall(r"^export_saved_model\.py .*--output=(\S+)", pages, re.M)
+  outputs += re.findall(r'\.export\("([^".]+)"\)', pages)
+  assert len(outputs) >= 5
+  for output in outputs:
+    assert output.endswith(f"/{DEFAULT_MODEL}")
+    assert output.startswith(("models/", "/tmp/"))
+  named = re.findall(r"(?:MODEL_NAME=|--model_name=|/v1/models/)(\w+)", pages)
+  assert {*named} == {DEFAULT_MODEL, "NAME"}
+
+
+def _pages(repository):
+  """README and the pages, each command on one line."""
+  paths = repository / "README.md", *sorted((repository / "docs").glob("*.md"))
+  texts = [path.read_text("utf-8") for path in paths if path.stem != "flags"]
+  return "\n".join(texts).replace("\\\n", " ")
 
 
 def test_models_config_labels_versions_that_it_serves(kit):

@@ -22,7 +22,9 @@ if typing.TYPE_CHECKING:
 
 def beam_create_records(options: "BeamCreateRecordsOptions"):
   """Writes the missing shards of masked text."""
-  pipeline = beam.Pipeline(options=pipeline_options(options.beam))
+  pipeline = beam.Pipeline(
+    options=pipeline_options(options.beam, options.num_shards)
+  )
   output_dir, num_shards = options.output_dir, options.num_shards
   dupe_factor = options.dupe_factor
   pretraining_input, sources = open_text(options)

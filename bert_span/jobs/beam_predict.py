@@ -39,7 +39,9 @@ _OF_MODELS = ModelOptions, PrecisionOptions, LengthOptions, BatchOptions
 
 def beam_predict(options: "BeamPredictOptions"):
   """Answers the questions that have no answer in output_dir."""
-  pipeline = beam.Pipeline(options=pipeline_options(options.beam))
+  pipeline = beam.Pipeline(
+    options=pipeline_options(options.beam, options.num_shards)
+  )
   output_dir, questions = options.output_dir, options.question
   num_shards, output_format = options.num_shards, options.output_format
   source = _answer_source(options)

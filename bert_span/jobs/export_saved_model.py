@@ -1,11 +1,13 @@
 """What export_saved_model does: writes a version of a served model."""
 
+import os
 import sys
 import typing
 
 from bert_span.answers.decoding.options import StepOptions
 from bert_span.extractors.loading import load_extractor
 from bert_span.serving import export, version_folder
+from bert_span.serving.commands import serving_commands
 from bert_span.serving.warmup import check_warmup
 from bert_span.storage.log import log_line
 
@@ -36,4 +38,6 @@ def export_saved_model(options: "ExportSavedModelOptions"):
     f"scores differ by at most {verified.largest_difference:.1e}."
   )
   print(f"Written: {path}", file=sys.stderr)
+  docker, curl = serving_commands(os.path.dirname(path))
+  print(f"Serve it:\n  {docker}\nAsk it:\n  {curl}")
   return path

@@ -2,7 +2,7 @@ r"""Serves an exported model with KServe instead of TensorFlow Serving.
 
   pip install kserve tensorflow tensorflow-text
   python export/serving/kserve_server.py --saved_model=BASE/1 \
-    --model_name=bert_span --http_port=8501 --allow_origin='*'
+    --model_name=bert_span --http_port=8501
 
 KServe's REST paths and row format are those of TensorFlow Serving, so the
 client and the demo page ask it in the same way; it knows no /versions/ and no

@@ -31,6 +31,8 @@ def test_a_version_is_exported_with_the_options_that_are_given(
   path = _export(**files, **options, head="bio")
   printed = capsys.readouterr()
   assert "17 answers" in printed.out
+  assert f"-v {base}:/models/base:ro" in printed.out
+  assert "/v1/models/base:predict" in printed.out
   assert "FastWordpieceTokenizeWithOffsets, NormalizeUTF8\n" in printed.out
   assert path == f"{base}/4" and path in printed.err
   steps = [line for line in printed.err.splitlines() if line.endswith("...")]
