@@ -312,6 +312,9 @@ def test_a_bio_head_learns_several_spans_of_several_annotators(
   with eagerly():
     run(out, **files, do_predict=True)
   assert read(out / "predictions.json") == texts
+  command = re.search("python -m (.+)", capsys.readouterr().err)[1]
+  scored = json.loads(succeeds_here(*shlex.split(command)).stdout)
+  assert scored["overlap_f1"] == 100 and scored.items() <= scores.items()
   with pytest.raises(ValueError, match="head=bio"):
     run(out, **files, do_predict=True, head="span")
 
