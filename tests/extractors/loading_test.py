@@ -20,7 +20,8 @@ from bert_span.extractors.loading import (
 )
 from bert_span.extractors.options import AnswerOptions, ModelOptions
 from bert_span.options.fields import CheckedOptions, option
-from tests.support.models import shared_model
+from bert_span.presets.huggingface_writer import save_huggingface
+from tests.support.models import shared_extractor, shared_model
 from tests.support.programs import run_here
 
 _DECODE = "--predict_file=x --output_dir=y --logits_file=z"
@@ -94,6 +95,20 @@ def test_given_options_replace_saved_ones():
     BioDecoderOptions(threshold=0.25),
   ]
   assert saved_config(None) == saved_config("") == {}
+
+
+def test_programs_say_once_that_a_model_always_answers(tmp_path, capsys):
+  """Of a model of transformers, unless an option says so or the opposite."""
+  save_huggingface(shared_extractor(), tmp_path / "model")
+  sizes = {"max_seq_length": 24, "max_query_length": 8}
+  for given, count in (
+    ({}, 1),
+    ({"version_2_with_negative": False}, 0),
+    ({"null_score_diff_threshold": -1.0}, 0),
+  ):
+    load_extractor(ModelOptions(model=f"{tmp_path}/model", **sizes, **given))
+    error = capsys.readouterr().err
+    assert error.count("version_2_with_negative=True") == count
 
 
 def test_the_head_is_the_models_or_that_of_the_options():
