@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import hashlib
-import io
 import json
 import operator
 import pathlib
@@ -20,7 +19,7 @@ from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.presets.span_config import CONFIG_FILE
 from bert_span.text.byte_pair_tokenizer import BytePairTokenizer
 from bert_span.text.modernbert_tokenizer import ModernBertTokenizer
-from bert_span.text.sentencepiece_model import sentence_pieces
+from bert_span.text.sentencepiece_model import PIECE_FAMILIES
 from bert_span.text.sentencepiece_tokenizer import SentencePieceTokenizer
 from bert_span.text.vocabulary import (
   AddedToken,
@@ -38,6 +37,7 @@ from tests.support.models import (
   exported_tflite,
   extractor_of,
   tiny_extractor,
+  trained_pieces,
   with_files_of,
   with_wrong_values,
 )
@@ -490,37 +490,49 @@ def test_what_the_library_does_not_know_about_a_file_is_named(answer, tmp_path):
   assert "tflite.added" in run.stderr
 
 
-@pytest.fixture(scope="module", params=[False, True])
-def pieces(texts, request):
-  """A Unigram model of some of the texts, normalized as XLM-R's."""
-  sentencepiece = pytest.importorskip("sentencepiece")
-  content = io.BytesIO()
+def _trained(family, byte_fallback, texts):
+  """A Unigram model of some of the texts, normalized by NFKC.
+
+  With byte_fallback every normalized character has tokens.
+  """
   text = b"\n".join(map(encoded, texts["real"][:4_000]))
-  sentencepiece.SentencePieceTrainer.train(
-    sentence_iterator=iter(text.decode().split("\n")),
-    model_writer=content,
-    byte_fallback=request.param,
-    vocab_size=3_000,
-    minloglevel=2,
-    unk_id=0,
-    bos_id=1,
-    eos_id=2,
-  )
-  return sentence_pieces(content.getvalue(), "xlm-roberta", "pieces")
+  sentences = tuple(text.decode().split("\n"))
+  return trained_pieces(family, sentences, byte_fallback=byte_fallback)
+
+
+@pytest.fixture(
+  scope="module",
+  params=[("xlm-roberta", False), ("xlm-roberta", True), ("albert", True)],
+  ids=str,
+)
+def pieces(texts, request):
+  return _trained(*request.param, texts)
+
+
+def _assert_pieces(pieces, rows, texts, path):
+  extractor = extractor_of(pieces.family, vocabulary=pieces)
+  path.write_bytes(tflite_content(extractor, TFLiteOptions()))
+  _assert_tokens(rows, path, SentencePieceTokenizer(*pieces), texts)
 
 
 def test_sentence_pieces_of_all_texts(piece_rows, pieces, texts, tmp_path):
+  every = [*texts["uncased"], *texts["broken"]]
+  _assert_pieces(pieces, piece_rows, every, tmp_path / "pieces.tflite")
+
+
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_case_and_accents_that_an_albert_keeps(
+  lower_case, piece_rows, texts, tmp_path
+):
+  pieces = _trained("albert", True, texts)
+  pieces = pieces.with_albert_rules(lower_case, keeps_accents=lower_case)
   path = tmp_path / "pieces.tflite"
-  extractor = extractor_of("xlm-roberta", vocabulary=pieces)
-  path.write_bytes(tflite_content(extractor, TFLiteOptions()))
-  tokenizer = SentencePieceTokenizer(*pieces)
-  for name in ("uncased", "broken"):
-    _assert_tokens(piece_rows, path, tokenizer, texts[name])
+  _assert_pieces(pieces, piece_rows, texts["uncased"], path)
 
 
 def test_answers_of_sentence_pieces(piece_rows, pieces, device_files, tmp_path):
   path, examples = tmp_path / "pieces.tflite", device_files["cased"].examples
-  extractor = extractor_of("xlm-roberta", version_2=True, vocabulary=pieces)
+  extractor = extractor_of(pieces.family, version_2=True, vocabulary=pieces)
   path.write_bytes(tflite_content(extractor, TFLiteOptions()))
   decoder = dataclasses.asdict(extractor.decoder_options)
   decoder |= {"temperature": 1.7}
@@ -531,7 +543,7 @@ def test_answers_of_sentence_pieces(piece_rows, pieces, device_files, tmp_path):
     assert_answer(given, wanted)
 
 
-@pytest.mark.parametrize("family", ["xlm-roberta", "camembert", "deberta-v2"])
+@pytest.mark.parametrize("family", PIECE_FAMILIES)
 def test_port_vectors_of_sentence_pieces(
   family, piece_rows, port_vectors, tmp_path
 ):

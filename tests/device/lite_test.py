@@ -15,6 +15,7 @@ import bert_span
 from bert_span.answers.answer import Answer
 from bert_span.extractors.bio_extractor import BioExtractor
 from bert_span.squad.example import SquadExample
+from bert_span.text.sentencepiece_model import PIECE_FAMILIES
 from bert_span.tflite.export import tflite_content
 from bert_span.tflite.options import TFLiteOptions
 from bert_span.tflite.port_vectors import vector_examples
@@ -27,6 +28,7 @@ from tests.support.models import (
   opened_tflite,
   shared_model,
   tiny_extractor,
+  trained_pieces,
 )
 from tests.support.squad import HOSTILE, assert_equal
 
@@ -119,28 +121,45 @@ def _assert_answer(given, wanted):
     assert_equal(value, getattr(wanted, name), name)
 
 
-@pytest.mark.parametrize("options", [{}, {"null_score_diff_threshold": -3.0}])
-def test_answers_are_those_of_the_large_extractor(options, lite):
-  path, _ = exported_tflite(dynamic_length=True)
+def _assert_answers(lite, path, extractor, **options):
+  """Compares what both answer to all pairs; returns what `extractor` does."""
   calls = [
     {"question": q, "context": c, "n_best": n}
     for q, c in _PAIRS
     for n in (1, 20)
   ]
   given = lite.call(path, calls, **options)
-  extractor = opened_tflite(dynamic_length=True)
-  if options:
-    decoder = dataclasses.replace(extractor.decoder_options, **options)
-    extractor = TFLiteSpanExtractor(path, decoder_options=decoder)
   examples = [SquadExample(str(i), *pair) for i, pair in enumerate(_PAIRS)]
   predictions = list(extractor.predictions(examples))
-  assert len({p.answer.is_answerable for p in predictions}) == 2
   for best, listed, wanted in zip(
     given[::2], given[1::2], predictions, strict=True
   ):
     _assert_answer(best, wanted.answer)
     for entry, other in zip(listed, wanted.best(20), strict=True):
       _assert_answer(entry, other)
+  return predictions
+
+
+@pytest.mark.parametrize("options", [{}, {"null_score_diff_threshold": -3.0}])
+def test_answers_are_those_of_the_large_extractor(options, lite):
+  path, _ = exported_tflite(dynamic_length=True)
+  extractor = opened_tflite(dynamic_length=True)
+  if options:
+    decoder = dataclasses.replace(extractor.decoder_options, **options)
+    extractor = TFLiteSpanExtractor(path, decoder_options=decoder)
+  predictions = _assert_answers(lite, path, extractor, **options)
+  assert len({p.answer.is_answerable for p in predictions}) == 2
+
+
+@pytest.mark.parametrize("family", PIECE_FAMILIES)
+def test_sentence_pieces_give_the_answers_of_the_large_extractor(
+  family, lite, tmp_path
+):
+  path = tmp_path / "qa.tflite"
+  model = extractor_of(family, vocabulary=trained_pieces(family))
+  path.write_bytes(tflite_content(model, TFLiteOptions()))
+  predictions = _assert_answers(lite, path, TFLiteSpanExtractor(path))
+  assert len({p.answer.text for p in predictions}) > 20
 
 
 @pytest.mark.parametrize("name", ["modernbert", "bio"])
@@ -419,5 +438,12 @@ def test_the_wheel_has_version_license_and_the_mark_of_types(lite):
   )
   versions, file = lite.run("-c", code).stdout.splitlines()
   assert versions.split() == [bert_span.__version__] * 2
-  files = {path.name for path in pathlib.Path(file).parent.iterdir()}
+  folder = pathlib.Path(file).parent
+  files = {str(path.relative_to(folder)) for path in folder.rglob("*")}
   assert {"LICENSE", "py.typed"} <= files
+  linked = {
+    file.removeprefix("licenses/sentencepiece/third_party/").split("/")[0]
+    for file in files
+    if file.endswith("/LICENSE")
+  }
+  assert linked == {"licenses", "absl", "darts_clone", "protobuf-lite"}

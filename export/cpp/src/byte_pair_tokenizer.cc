@@ -33,9 +33,7 @@ Class ClassOf(char32_t code) {
   const unsigned short kind = KindOf(code);
   if (kind & unicode::kLetter) return Class::kLetter;
   if (kind & unicode::kNumber) return Class::kNumber;
-  const bool is_white =
-      kind & unicode::kSpace || code == 0xB || code == 0xC || code == 0x85;
-  return is_white ? Class::kWhite : Class::kOther;
+  return IsWhite(code) ? Class::kWhite : Class::kOther;
 }
 
 // The end of a contraction that begins at a character; the same if none does.

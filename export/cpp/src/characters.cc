@@ -17,28 +17,22 @@ constexpr char32_t kFirstLetters = 0x1100, kNumFirst = 19;
 constexpr char32_t kVowels = 0x1161, kNumVowels = 21;
 constexpr char32_t kLastLetters = 0x11A7, kNumLast = 28;
 
-// What a character is replaced by in a table, or itself; a syllable by its
-// letters.
+// What a character is replaced by in a table, or itself.
 template <size_t size>
 std::u32string Replaced(const unicode::Replacement (&table)[size],
                         char32_t code) {
-  // Unsigned: before 0 comes a huge number.
-  const char32_t syllable = code - kSyllables;
-  if (syllable < kNumSyllables) {
-    const char32_t pair = syllable / kNumLast, last = syllable % kNumLast;
-    std::u32string letters = {kFirstLetters + pair / kNumVowels,
-                              kVowels + pair % kNumVowels};
-    if (last > 0) letters += kLastLetters + last;
-    return letters;
-  }
   const auto* found = std::lower_bound(
       std::begin(table), std::end(table), code,
       [](const unicode::Replacement& replacement, char32_t c) {
         return replacement.from < c;
       });
-  if (found == std::end(table) || found->from != code) return {code};
-  const auto begin = std::begin(found->to), end = std::end(found->to);
-  return {begin, std::find(begin, end, char32_t{0})};
+  std::u32string result;
+  for (; found != std::end(table) && found->from == code; ++found) {
+    const auto begin = std::begin(found->to), end = std::end(found->to);
+    result.append(begin, std::find(begin, end, char32_t{0}));
+  }
+  if (result.empty()) result = {code};
+  return result;
 }
 
 // The character that two are composed to; 0 for none.
@@ -74,7 +68,7 @@ std::u32string NfcOfCluster(std::u32string_view cluster) {
   };
   std::vector<Part> parts;
   for (const char32_t code : cluster) {
-    for (const char32_t part : Replaced(unicode::kDecompositions, code)) {
+    for (const char32_t part : Decomposed(code)) {
       parts.push_back({part, KindOf(part) / unicode::kOrder});
     }
   }
@@ -192,8 +186,31 @@ unsigned short KindOf(char32_t code) {
   return code <= range->last ? range->kind : 0;
 }
 
+bool IsWhite(char32_t code) {
+  return KindOf(code) & unicode::kSpace || code == 0xB || code == 0xC ||
+         code == 0x85;
+}
+
 std::u32string Lowered(char32_t code) {
-  return Replaced(unicode::kReplacements, code);
+  return Replaced(unicode::kLowerCase, code);
+}
+
+std::u32string Decomposed(char32_t code) {
+  // Unsigned: before 0 comes a huge number.
+  const char32_t syllable = code - kSyllables;
+  if (syllable < kNumSyllables) {
+    const char32_t pair = syllable / kNumLast, last = syllable % kNumLast;
+    std::u32string letters = {kFirstLetters + pair / kNumVowels,
+                              kVowels + pair % kNumVowels};
+    if (last > 0) letters += kLastLetters + last;
+    return letters;
+  }
+  return Replaced(unicode::kDecompositions, code);
+}
+
+std::u32string Compatible(char32_t code) {
+  const std::u32string parts = Replaced(unicode::kCompatible, code);
+  return parts[0] == code ? Decomposed(code) : parts;
 }
 
 NfcText ToNfc(const std::u32string& codes) {

@@ -27,8 +27,17 @@ std::vector<size_t> CharacterEnds(const std::u32string& codes);
 // The bits of a character in unicode/unicode_table.h.
 unsigned short KindOf(char32_t code);
 
-// A character in lower case and without accents: one to three characters.
+// White space of any kind.
+bool IsWhite(char32_t code);
+
+// A character in lower case: one or two characters.
 std::u32string Lowered(char32_t code);
+
+// A character after NFD: one to four characters.
+std::u32string Decomposed(char32_t code);
+
+// A character after NFKD: one to eighteen characters.
+std::u32string Compatible(char32_t code);
 
 // A text in NFC, and where in the text before it each character comes from.
 struct NfcText {

@@ -99,7 +99,13 @@ std::u32string WordPieceTokenizer::PartsOf(const std::u32string& codes,
   if (codes[i] == kCapitalSigma && IsFinalSigma(codes, i)) {
     return {kFinalSigma};
   }
-  return Lowered(codes[i]);
+  std::u32string parts;
+  for (const char32_t code : Lowered(codes[i])) {
+    for (const char32_t part : Decomposed(code)) {
+      if (!(KindOf(part) & unicode::kMark)) parts += part;
+    }
+  }
+  return parts;
 }
 
 // Adds the WordPieces of a word, and empties it.

@@ -25,11 +25,12 @@ _BATCH = 100_000
 _SPACE, _BREAK, _DROPPED, _MARK, _CASED, _IGNORABLE, _LETTER, _NUMBER = (
   1 << i for i in range(8)
 )
-_COMBINES, _ORDER = 1 << 8, 1 << 9
+_COMBINES, _ANY_MARK, _ORDER = 1 << 8, 1 << 9, 1 << 10
 # White space that is dropped by WordPieces.
 _DROPPED_SPACES = {0xB, 0xC, 0x85}
 # Syllables and their letters are computed, they fill 11,172 lines otherwise.
 _SYLLABLES = range(0xAC00, 0xD7A4)
+_LONGEST = 4  # Characters of a row.
 _HEADER = """\
 // Written by make_unicode_table.py: do not edit.
 //
@@ -53,6 +54,7 @@ enum Kind : unsigned short {{
   kLetter = {_LETTER},  // What byte pairs make words of.
   kNumber = {_NUMBER},
   kCombining = {_COMBINES},  // NFC may join it to the character before it.
+  kAnyMark = {_ANY_MARK},  // Of Unicode's category M.
   kOrder = {_ORDER},  // Times the place of its combining class, from 0.
 }};
 
@@ -69,18 +71,24 @@ constexpr Range kRanges[] = {{
 
 struct Replacement {{
   char32_t from;
-  char32_t to[{longest}];  // Ends with 0 if it is shorter.
+  char32_t to[{_LONGEST}];  // Ends with 0 if it is shorter.
 }};
 
-// Lower case without accents, of the characters that change and do not vanish;
-// ascending. Hangul syllables are missing: they fall into their letters.
-constexpr Replacement kReplacements[] = {{
-{replacements}
+// Lower case of the characters that it changes, ascending. Longer replacements
+// have several rows.
+constexpr Replacement kLowerCase[] = {{
+{lower}
 }};
 
-// NFD of the characters that it changes, ascending; without the syllables.
+// NFD of the characters that it changes. Hangul syllables are missing, they are
+// computed.
 constexpr Replacement kDecompositions[] = {{
 {decompositions}
+}};
+
+// NFKD where it is not NFD.
+constexpr Replacement kCompatible[] = {{
+{compatible}
 }};
 
 struct Composition {{
@@ -105,14 +113,14 @@ def main():
   """Asks the tokenizer about all characters and writes the header."""
   vocabulary = ["[UNK]", "[CLS]", "[SEP]", "a", "##a"]
   uncased, cased = (WordPieceTokenizer(vocabulary, c) for c in (True, False))
-  lower, is_mark = _normalized(uncased, "{}")
+  folded, is_mark = _normalized(uncased, "{}")
   # A capital sigma becomes the final one after a cased character, and cases
   # ignore what is ignorable.
   after, _ = _normalized(uncased, "{}Σ")
   after_cased, _ = _normalized(uncased, "a{}Σ")
-  is_letter, is_number, is_white, combines = (
+  is_letter, is_number, is_any_mark, is_white, combines = (
     _matches(group)
-    for group in (r"\p{L}", r"\p{N}", f"[{WHITE_SPACE}]", COMBINING)
+    for group in (r"\p{L}", r"\p{N}", r"\p{M}", f"[{WHITE_SPACE}]", COMBINING)
   )
   orders = _orders([*itertools.compress(map(chr, _CODES), combines)])
   kinds = []
@@ -127,6 +135,7 @@ def main():
       | _LETTER * is_letter[i]
       | _NUMBER * is_number[i]
       | _COMBINES * combines[i]
+      | _ANY_MARK * is_any_mark[i]
       | _ORDER * orders.get(chr(_CODES[i]), 0)
     )
     is_space = kind == _SPACE or _CODES[i] in _DROPPED_SPACES
@@ -142,8 +151,19 @@ def main():
       ranges.append(f"  {{0x{first:X}, 0x{last:X}, {kind}}},")
   decomposed = _normal_forms("NFD")
   for syllable in _SYLLABLES:
-    letters = _letters(syllable)
-    assert lower[syllable] == decomposed[syllable] == letters, hex(syllable)
+    assert decomposed[syllable] == _letters(syllable), hex(syllable)
+  lower = _lower_case()
+  marks = {chr(code) for code in itertools.compress(_CODES, is_mark)}
+  for code, text, kind in zip(_CODES, folded, kinds, strict=True):
+    parts = (part for c in lower[code] for part in decomposed[ord(c)])
+    is_kept = chr(code) not in marks and not kind & _DROPPED
+    expected = "".join(part for part in parts if part not in marks)
+    assert not is_kept or text == expected, hex(code)
+  compatible = {
+    code: text
+    for code, text in _normal_forms("NFKD").items()
+    if text != decomposed[code]
+  }
   composed = _normal_forms("NFC")
   pairs = {}
   for code, parts in decomposed.items():
@@ -159,9 +179,9 @@ def main():
       tensorflow=tf.__version__,
       text=tf_text.__version__,
       ranges="\n".join(ranges),
-      longest=max(map(len, (*lower, *decomposed.values()))),
-      replacements=_rows(dict(zip(_CODES, lower, strict=True))),
+      lower=_rows(lower),
       decompositions=_rows(decomposed),
+      compatible=_rows(compatible),
       compositions="\n".join(
         f"  {{0x{first:X}, 0x{second:X}, 0x{code:X}}},"
         for (first, second), code in sorted(pairs.items())
@@ -172,10 +192,15 @@ def main():
 
 def _rows(replacements):
   """The rows of what characters are replaced by, those that stay left out."""
-  return "\n".join(
-    f"  {{0x{code:X}, {{{', '.join(f'0x{ord(c):X}' for c in to)}}}}},"
+  changed = {
+    code: [f"0x{ord(character):X}" for character in to]
     for code, to in replacements.items()
-    if to not in ("", chr(code)) and code not in _SYLLABLES
+    if to != chr(code) and code not in _SYLLABLES
+  }
+  return "\n".join(
+    f"  {{0x{code:X}, {{{', '.join(to[begin : begin + _LONGEST])}}}}},"
+    for code, to in changed.items()
+    for begin in range(0, len(to), _LONGEST)
   )
 
 
@@ -209,6 +234,13 @@ def _matches(pattern):
   """Whether each code point is of a class of RE2's."""
   found = (tf.strings.regex_full_match(b, pattern) for b in _batches("{}"))
   return [matches for batch in found for matches in batch.numpy().tolist()]
+
+
+def _lower_case():
+  """Each code point and its lower case."""
+  lowered = (tf.strings.lower(b, "utf-8") for b in _batches("{}"))
+  texts = (text.decode() for batch in lowered for text in batch.numpy())
+  return dict(zip(_CODES, texts, strict=True)) | {0: "\0"}  # The op drops it.
 
 
 def _normal_forms(name):
