@@ -148,16 +148,18 @@ fuzz: $(ENCODER)
 	$(BIN)/python -m tests.robustness.fuzz \
 	  --seconds=$(SECONDS)
 
-# Files, vocabularies and texts in export/cpp, with libFuzzer.
+# Files, vocabularies and texts in export/cpp, with libFuzzer and Debian's
+# libsentencepiece-dev.
 FUZZ_SOURCES := $(filter-out %/bert_span.cc %/runtime.cc, \
   $(wildcard export/cpp/src/*.cc)) tests/device/fuzz.cc
 fuzz-device: $(INSTALLED)
-	$(BIN)/python -m tests.device.fuzz_seeds build/fuzz
+	$(BIN)/python -m tests.device.fuzz_seeds build/fuzz build/fuzz_pieces
 	clang++ -std=c++17 -O1 -g -Wall -Wextra -Werror \
 	  -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	  -DBERT_SPAN_SENTENCEPIECE -DFUZZ_PIECES='"build/fuzz_pieces"' \
 	  $(addprefix -Iexport/cpp/,. include src) \
-	  $(FUZZ_SOURCES) -o build/fuzz_device
+	  $(FUZZ_SOURCES) -lsentencepiece -o build/fuzz_device
 	build/fuzz_device -max_total_time=$(SECONDS) -timeout=60 build/fuzz
 
 # What is expensive and seldom broken, in packages of others: before a release.

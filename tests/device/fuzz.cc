@@ -3,15 +3,19 @@
 // An input whose first byte is F is a file. Otherwise it begins with a
 // vocabulary, lines up to an empty one, or after a B or M with merges of byte
 // pairs, of RoBERTa or of ModernBERT; there a line that begins with + is an added
-// token. Question, passage and options follow. What the library throws is an `Error`;
-// an answer is a part of the passage.
+// token. After an S it begins with a digit instead, of a file of SentencePieces in
+// FUZZ_PIECES. Question, passage and options follow. What the library throws is an
+// `Error`; an answer is a part of the passage.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -89,6 +93,19 @@ void Ask(const File& file, std::string_view question,
   for (const auto* list : {&answer->n_best_list, &answer->span_list}) {
     for (const auto& span : *list) CheckSpan(span, context, characters);
   }
+}
+
+// The files 0, 1 and so on in FUZZ_PIECES.
+std::deque<File> PieceFiles() {
+  std::deque<File> files;
+  for (std::ifstream in;; in.close()) {
+    const std::string path = FUZZ_PIECES "/" + std::to_string(files.size());
+    in.open(path, std::ios::binary);
+    if (!in) break;
+    files.emplace_back(std::string(std::istreambuf_iterator<char>(in), {}));
+  }
+  Expect(!files.empty(), "there are files of SentencePieces");
+  return files;
 }
 
 // The vocabulary of byte pairs.
@@ -210,6 +227,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!rest.empty() && rest[0] == 'F') {
       const File file(std::string(rest.substr(1)));
       Ask(file, "Who came?", "John Smith came, \U00010400 with \xff Anna.");
+      return 0;
+    }
+    if (!rest.empty() && rest[0] == 'S') {
+      static const std::deque<File> files = PieceFiles();
+      const size_t digit = rest.size() > 1 ? rest[1] - '0' : 0;
+      rest.remove_prefix(std::min<size_t>(rest.size(), 2));
+      const std::string_view question = take("\n\n");
+      Ask(files[digit % files.size()], question, rest);
       return 0;
     }
     std::string vocabulary_name = "vocab.txt", merges;
