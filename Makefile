@@ -16,6 +16,8 @@ INSTALL := build/install
 LITE := .venv-lite
 # Of make lite: minilm_squad puts that into the wheels.
 LITE_MODEL ?=
+# Byte code of all that TensorFlow brings takes longer to write than it saves.
+export PIP_NO_COMPILE := 1
 # Of make fuzz and make fuzz-device.
 SECONDS ?= 600
 

@@ -22,8 +22,7 @@ if grep -vE '^(File Name|bert_span[-/])' files.txt ||
   echo "The wheel has files that none of its programs reads." >&2
   exit 1
 fi
-# Byte code of all that TensorFlow brings takes longer to write than it saves.
-python -m pip install --quiet --no-compile dist/*.whl
+python -m pip install --quiet dist/*.whl
 bert_span_ask --help >help.txt || test $? -eq 1 # As absl ends after --help.
 grep -q context_file help.txt
 answer=$(bert_span_ask --model=minilm_squad --context_file=passage.txt \
