@@ -32,7 +32,7 @@ _TASK_TYPES = {
 }
 # The trained models that come with this package, and what they are.
 EMBEDDED_MODELS = {
-  "minilm_squad": "English MiniLM with a span head, which knows no answer.",
+  "minilm_squad": "English MiniLM with a span head, which knows 'no answer'.",
 }
 _FOLDER = os.path.join(
   os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pretrained"
