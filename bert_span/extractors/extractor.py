@@ -307,17 +307,12 @@ class Extractor(keras_hub.models.Task):
     Keras saves the sum of weight and LoRA's product, whose training would begin
     anew: with all weights, and an optimizer for adapters.
     """
-    if not self.compiled or lora_products(self):
-      return {}
-    is_built = bool(self.optimizer and self.optimizer.built)
-    return {**super().get_compile_config(), "optimizer_is_built": is_built}
+    return {} if lora_products(self) else super().get_compile_config()
 
   def compile_from_config(self, config):
     """Compiles a loaded model, which Keras does not do if `compile` is ours."""
-    config = {**config}
-    is_built = config.pop("optimizer_is_built")
     self.compile(**keras.saving.deserialize_keras_object(config))
-    if is_built:  # A file has its variables.
+    if self.built:
       self.optimizer.build(self.trainable_variables)
 
   def preprocess_samples(self, x, y=None, sample_weight=None):

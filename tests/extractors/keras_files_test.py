@@ -71,17 +71,6 @@ def test_a_saved_model_knows_its_frozen_layers_and_its_optimizer(tmp_path):
   assert not pooler & {id(weight) for weight in loaded.trainable_weights}
 
 
-def test_a_compiled_model_is_loaded_before_its_first_step(tmp_path):
-  extractor = tiny_extractor()
-  extractor.compile(optimizer=BertAdamW(0.1), run_eagerly=True)
-  extractor.save(tmp_path / "qa.keras")
-  with warnings.catch_warnings():
-    warnings.simplefilter("error", UserWarning)
-    loaded = keras.saving.load_model(tmp_path / "qa.keras")
-  assert float(loaded.optimizer.learning_rate) == pytest.approx(0.1)
-  assert np.isfinite(loaded.train_on_batch(_X, _Y)[0])
-
-
 def test_a_model_with_lora_is_loaded_without_adapters_and_optimizer(tmp_path):
   extractor, paths = tiny_extractor(), []
   extractor.backbone.enable_lora(2)
