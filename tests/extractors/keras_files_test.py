@@ -170,3 +170,9 @@ def test_kerass_own_function_asks_the_model_for_its_content_alone(tmp_path):
   save.assert_not_called()
   loaded = keras.saving.load_model(path)
   np.testing.assert_array_equal(loaded.head.kernel, extractor.head.kernel)
+
+
+def test_a_compiled_model_is_cloned():
+  extractor = tiny_extractor()
+  extractor.compile(optimizer=BertAdamW(1e-5))
+  assert keras.models.clone_model(extractor).compiled
