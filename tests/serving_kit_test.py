@@ -77,7 +77,7 @@ def test_the_pages_write_and_ask_one_model_in_a_folder_of_the_reader(
     assert output.endswith(f"/{DEFAULT_MODEL}")
     assert output.startswith(("models/", "/tmp/"))
   named = re.findall(r"(?:MODEL_NAME=|--model_name=|/v1/models/)(\w+)", pages)
-  assert {*named} == {DEFAULT_MODEL, "NAME"}
+  assert {*named} == {DEFAULT_MODEL}
 
 
 def _pages(repository):
@@ -102,11 +102,11 @@ def test_models_config_labels_versions_that_it_serves(kit):
   assert dict(model.version_labels) == {"stable": 1}
 
 
-def test_commands_of_the_page_ask_with_names_that_exist(
+def test_commands_of_the_pages_ask_with_names_that_exist(
   repository, tmp_path, monkeypatch
 ):
-  path = repository / "docs" / "saved_model_and_serving.md"
-  page = path.read_text("utf-8")
+  pages = "docs/saved_model_and_serving.md", "export/serving/README.md"
+  page = "".join((repository / name).read_text("utf-8") for name in pages)
   for line in re.findall(r"^from bert_span\S* import .+$", page, re.M):
     exec(line, {})
   for body in re.findall(r"-d '\s*({.*?})'", page, re.DOTALL):

@@ -55,7 +55,7 @@ class GoldenFiles:
 
   @functools.cached_property
   def plan(self):
-    """The settings of what was recorded, a dict, see docs/goldens.md."""
+    """The settings of what was recorded, see tests/original/README.md."""
     path = os.path.join(self.folder, "configurations.json")
     return read_json_object(path if os.path.exists(path) else _DEFAULT_PLAN)
 

@@ -3,7 +3,7 @@
   python3.7 record.py --bert=CLONE --configurations=configurations.json \
     --data SQUAD_FOLDER --vocab_file=vocab.txt --output_dir=GOLDENS
 
-README.md says what is needed, docs/goldens.md what is written.
+README.md says what is needed and what is written.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def _parse_arguments():
   parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
   required = {
     "bert": "clone of google-research/bert",
-    "configurations": "JSON file that says what to record, see docs/goldens.md",
+    "configurations": "JSON file that says what to record, see README.md",
     "vocab_file": "uncased WordPiece vocabulary",
     "output_dir": "folder of the golden files",
   }

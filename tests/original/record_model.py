@@ -21,7 +21,7 @@ _POSITIONS = "bert/embeddings/position_embeddings"
 
 
 def record_model(run_squad, writer, plan, recorded):
-  """Writes tiny_ckpt/bert_config.json and model_*, see docs/goldens.md."""
+  """Writes tiny_ckpt/bert_config.json and model_*, see README.md."""
   config = tiny_config(run_squad.modeling, plan["bert_config"])
   os.makedirs(writer.path("tiny_ckpt"), exist_ok=True)
   writer.write_json("tiny_ckpt/bert_config.json", plan["bert_config"], indent=2)

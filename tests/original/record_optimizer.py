@@ -97,7 +97,7 @@ def _record(optimization, writer, name, shapes):
       path = variable.name.split(":", 1)[0]
       if path.endswith(("/adam_m", "/adam_v")):
         values[f"slot:{path}"] = variable
-    # The update before the count: else the two race, see docs/goldens.md.
+    # The update before the count: else the two race, see README.md.
     updates, count = ordered_parts(train_op)
     session.run(tf.global_variables_initializer())
     rows = []
