@@ -80,7 +80,7 @@ class AskOptions(ModelOptions, PrecisionOptions, SearchOptions, FileOptions):
 
 
 # A terminal shows only answers, and no notes of TensorFlow.
-run = program(AskOptions, "bert_span.jobs.ask:ask", log_level="3")
+run = program(AskOptions, "bert_span.jobs.ask:ask")
 
 if __name__ == "__main__":
   run()

@@ -51,7 +51,7 @@ class ServeOptions(ModelOptions, PrecisionOptions, ServerOptions, FileOptions):
     check_extra("serve", "starlette", "uvicorn")
 
 
-run = program(ServeOptions, "bert_span.jobs.serve:serve", log_level="3")
+run = program(ServeOptions, "bert_span.jobs.serve:serve")
 
 if __name__ == "__main__":
   run()

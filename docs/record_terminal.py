@@ -22,7 +22,7 @@ _SHORTEST, _LONGEST, _END = (
   1.0,
   6.0,
 )  # seconds: between lines, and at last
-_LOG = re.compile(r"[IWE]\d{4} |[IW]0000 |WARNING: All log|make\[")
+_MAKE = re.compile(r"make\[")
 _STYLE = """
 svg {{ font-family: monospace; font-size: {font}px; fill: #d7dae0 }}
 #lines {{ animation: play {seconds:.1f}s step-end infinite; \
@@ -77,7 +77,7 @@ def _printed(command):
   )
   shown, last = 0.0, time.monotonic()
   for line in process.stdout:
-    if not _LOG.match(line):
+    if not _MAKE.match(line):
       now = time.monotonic()
       shown += min(max(now - last, _SHORTEST), _LONGEST)
       last = now

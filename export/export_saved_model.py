@@ -61,11 +61,9 @@ class ExportSavedModelOptions(
   )
 
 
-# The steps are printed, and no notes of TensorFlow.
 run = program(
   ExportSavedModelOptions,
   "bert_span.jobs.export_saved_model:export_saved_model",
-  log_level="3",
   exits_on_sigterm=True,
 )
 

@@ -55,11 +55,9 @@ class ExportTfliteOptions(
       )
 
 
-# The steps are printed, and no notes of TensorFlow.
 run = program(
   ExportTfliteOptions,
   "bert_span.jobs.export_tflite:export_tflite",
-  log_level="3",
   exits_on_sigterm=True,
 )
 

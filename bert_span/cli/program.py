@@ -33,7 +33,6 @@ class Refusal(ValueError):
 def program(
   options_type,
   job,
-  log_level="2",
   exits_on_sigterm=False,
   needs_tensorflow=lambda options: True,
 ):
@@ -44,7 +43,6 @@ def program(
       docstring of its module.
     job: "module:function", a function of these options; if it returns False,
       the program ends with status 1.
-    log_level: see `run_program`.
     exits_on_sigterm: see `exit_on_sigterm`.
     needs_tensorflow: a function of the options, whether the job needs it.
   """
@@ -74,12 +72,7 @@ def program(
     sys.modules["__main__"].__doc__ = document
     names = define_flags(options_type)
     try:
-      run_program(
-        main,
-        arguments=WORD in rules,
-        foreign_flags=FOREIGN in rules,
-        log_level=log_level,
-      )
+      run_program(main, arguments=WORD in rules, foreign_flags=FOREIGN in rules)
     finally:
       for name in names:
         delattr(flags.FLAGS, name)
@@ -89,15 +82,13 @@ def program(
   return run
 
 
-def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
+def run_program(main, arguments=False, foreign_flags=False):
   """Runs a main function of argv; a mistake is one line and exit status 1.
 
   Args:
     main: a function of argv that returns an exit status or None.
     arguments: whether words that are no flags are allowed.
     foreign_flags: whether flags that are not defined are allowed.
-    log_level: "2" hides notes and warnings of TensorFlow, "3" also errors that
-      it recovers from, such as a GPU that cannot be used.
   """
 
   def main_or_message(argv):
@@ -129,7 +120,9 @@ def run_program(main, arguments=False, foreign_flags=False, log_level="2"):
   if hasattr(sys.stdout, "reconfigure"):  # A notebook's output is without it.
     # Lone surrogates and old terminals must not end a program.
     sys.stdout.reconfigure(errors="backslashreplace")
-  os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", log_level)
+  # Hides what TensorFlow recovers from, such as the kinds of numbers for which
+  # oneDNN has no kernel.
+  os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
   # Without it, processors that lack 8-bit products train a quarter slower.
   os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
   try:

@@ -1,5 +1,6 @@
 """How programs end and what they print."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -99,6 +100,19 @@ def test_a_reader_that_stops_is_no_error_and_a_full_disk_is_one_line(script):
     run = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert error in run.stderr
     assert len(run.stderr.splitlines()) == bool(error)
+
+
+def test_what_tensorflow_recovers_from_is_not_printed(script):
+  # oneDNN has no kernel that transposes integers.
+  path = script("""
+    program.import_tensorflow()
+    import tensorflow as tf
+    tf.function(lambda x: tf.transpose(x))(tf.zeros([2, 2], tf.int32))
+  """)
+  environ = {**os.environ}
+  environ.pop("TF_CPP_MIN_LOG_LEVEL", None)
+  run = run_python(path, env=environ)
+  assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_ctrl_c_ends_a_program_by_its_signal_and_without_a_traceback(script):
