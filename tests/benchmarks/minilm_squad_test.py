@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from bert_span import SpanExtractor
+from bert_span import FineTuningOptions, SpanExtractor, fine_tune, read_squad
+from bert_span.training.checkpoints import checkpoint_names
 from tests.support.models import shared_model, tiny_extractor
 from tests.support.programs import succeeds
 from tests.support.squad import spans
@@ -229,3 +230,35 @@ def test_the_average_has_the_mean_of_the_weights(tmp_path):
   ):
     expected = (one.numpy() + two.numpy()) / 2
     np.testing.assert_allclose(mean.numpy(), expected, atol=1e-6)
+
+
+@pytest.mark.large
+def test_the_average_of_checkpoints_takes_the_place_of_the_model(
+  squad_folder, tmp_path
+):
+  extractor = tiny_extractor(version_2=True, seed=8)
+  options = FineTuningOptions(
+    num_train_epochs=1.0, train_batch_size=2, save_checkpoints_steps=1
+  )
+  questions = read_squad(squad_folder / "v2.json").examples
+  fine_tune(extractor, questions, options, tmp_path / "run")
+  checkpoints = [
+    tmp_path / "run" / n for n in checkpoint_names(tmp_path / "run")
+  ]
+  means = []
+  for paths in (checkpoints[-1:], checkpoints[-2:]):
+    succeeds(
+      *("benchmarks.minilm_squad.average", f"--output={tmp_path / 'mean'}"),
+      f"--model={shared_model(version_2=True)}",
+      *(f"--checkpoint={path}" for path in paths),
+    )
+    mean = SpanExtractor.from_preset(tmp_path / "mean")
+    means.append([weight.numpy() for weight in mean.weights])
+  last, mean_of_two = means
+  differences = []
+  for weight, one, two in zip(
+    extractor.weights, last, mean_of_two, strict=True
+  ):
+    np.testing.assert_array_equal(weight.numpy(), one)
+    differences.append(np.max(np.abs(one - two)))
+  assert 0 < max(differences) < 0.1
