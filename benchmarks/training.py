@@ -8,8 +8,9 @@ Smallest setting:
   python -m benchmarks.training --shapes=tiny --max_seq_length=64 \
     --batch_size=1 --steps=1 --warm_up=1
 
-Sides: `tensorflow`, the step of run_squad; `jax`, the same encoder and head
-under Keras' JAX backend, also where TensorFlow is not installed;
+Sides: `tensorflow`, the step of run_squad; `fused`, the same with three
+operations that XLA compiles (benchmarks.minilm_squad.train); `jax`, the same
+encoder and head under Keras' JAX backend, also without TensorFlow;
 `transformers`, BertForQuestionAnswering in PyTorch. All have the same sizes
 with random weights, dropout, loss, Adam with decoupled weight decay, clipping
 and random windows. Each side trains in its own process, one after the other, on
@@ -160,8 +161,9 @@ def _measure(side, shape, precision):
   lengths = sorted({-(-n // multiple) * multiple for n in _SHARES})
   lengths = [n for n in lengths if n <= _MAX_SEQ_LENGTH.value]
   seconds = {n: _times(update, n) for n in lengths}
+  package = "tensorflow" if side == "fused" else side
   return {
-    "runtime": f"{side} {importlib.metadata.version(side)}",
+    "runtime": f"{side} {importlib.metadata.version(package)}",
     "device": training_sides.device_name(side),
     "seconds": seconds,
     "peak_mb": training_sides.peak_mb(side),

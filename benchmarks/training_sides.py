@@ -82,6 +82,14 @@ def tensorflow_update(side):
   return update
 
 
+def fused_update(side):
+  """Returns the training step of benchmarks.minilm_squad.train."""
+  from benchmarks.minilm_squad.train import fuse
+
+  fuse()
+  return tensorflow_update(side)
+
+
 def jax_update(side):
   """Returns an update of the same encoder and head under Keras' JAX backend.
 
@@ -194,6 +202,7 @@ def transformers_update(side):
 
 SIDES = {
   "tensorflow": tensorflow_update,
+  "fused": fused_update,
   "jax": jax_update,
   "transformers": transformers_update,
 }
@@ -201,7 +210,7 @@ SIDES = {
 
 def device_name(name):
   """Returns the name of the device of one of SIDES."""
-  if name == "tensorflow":
+  if name in ("tensorflow", "fused"):
     import tensorflow as tf
 
     gpus = tf.config.list_physical_devices("GPU")
@@ -221,7 +230,7 @@ def peak_mb(name):
   """Returns the most memory taken on the device, in 10^6 bytes; 0 on CPUs."""
   if device_name(name).lower() == "cpu":
     return 0
-  if name == "tensorflow":
+  if name in ("tensorflow", "fused"):
     import tensorflow as tf
 
     peak = tf.config.experimental.get_memory_info("GPU:0")["peak"]

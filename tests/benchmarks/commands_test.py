@@ -43,7 +43,7 @@ _FIRST_CELLS = {
   "serving": ["short", "short", "long", "long"],
   "serving_load": ["1", "2"],
   "tflite": ["none"] * 3,
-  "training": ["tiny"] * 3,
+  "training": ["tiny"] * 4,
 }
 _NEED = {"beam_workers": "apache_beam", "passage_search": "bm25s"}
 # Run here, so that the processes that they start have TensorFlow already;
