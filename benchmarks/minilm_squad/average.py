@@ -37,6 +37,11 @@ def main(argv):
   weights = extractors[0].weights
   tables = [_of_checkpoint(path, len(weights)) for path in _CHECKPOINTS.value]
   models = extractors[1:] if tables else extractors
+  for model in models:
+    check(
+      [w.path for w in model.weights] == [w.path for w in weights],
+      "--model: the models have different weights.",
+    )
   tables += [[w.numpy() for w in model.weights] for model in models]
   for weight, *values in zip(weights, *tables, strict=True):
     shapes = {tuple(weight.shape), *(value.shape for value in values)}

@@ -79,6 +79,8 @@ def gelu(features, approximate=False, name=None):
 
 def dropout(x, rate, seed, noise_shape=None, name=None):
   """tf.nn.experimental.stateless_dropout with a mask of the shape of x."""
+  if isinstance(noise_shape, list):  # Keras gives a tensor for none.
+    raise ValueError("A mask of a noise_shape is not compiled.")
   return _dropout(x, tf.constant(rate, tf.float32), seed)
 
 

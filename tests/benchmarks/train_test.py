@@ -34,6 +34,16 @@ def _assert_same(function, expected, x):
       )
 
 
+def _fuse(monkeypatch):
+  for module, name in (
+    (tf.nn, "gelu"),
+    (tf.nn.experimental, "stateless_dropout"),
+    (keras.layers.MultiHeadAttention, "_masked_softmax"),
+  ):
+    monkeypatch.setattr(module, name, getattr(module, name))  # Restored.
+  train.fuse()
+
+
 @pytest.mark.parametrize("approximate", [False, True])
 def test_gelu_and_its_gradient_are_those_of_tensorflow(approximate):
   _assert_same(
@@ -72,6 +82,22 @@ def test_dropout_drops_its_share_and_the_same_of_the_gradient():
   assert np.abs(correlations).max() < 0.016
 
 
+def test_layers_of_keras_use_them(monkeypatch):
+  _fuse(monkeypatch)
+  x = tf.ones((2, 100))
+  for shape in (None, (2, 1)):
+    layer = keras.layers.Dropout(0.5, noise_shape=shape, seed=3)
+    of = tf.function(
+      lambda x, layer=layer: layer(x, training=True),
+      input_signature=[tf.TensorSpec((2, None))],
+    )
+    if shape:
+      with pytest.raises(ValueError, match="noise_shape"):
+        of(x)
+    else:
+      assert set(np.unique(of(x))) == {0, 2}
+
+
 @pytest.mark.large
 def test_a_model_is_trained_as_without_them(
   squad_folder, monkeypatch, tmp_path
@@ -89,13 +115,7 @@ def test_a_model_is_trained_as_without_them(
     )
 
   expected = change_of_weights("plain")
-  for module, name in (
-    (tf.nn, "gelu"),
-    (tf.nn.experimental, "stateless_dropout"),
-    (keras.layers.MultiHeadAttention, "_masked_softmax"),
-  ):
-    monkeypatch.setattr(module, name, getattr(module, name))  # Restored.
-  train.fuse()
+  _fuse(monkeypatch)
   change = change_of_weights("fused")
   difference = np.linalg.norm(change - expected)
   assert 0 < difference < 0.001 * np.linalg.norm(expected)
