@@ -219,6 +219,7 @@ def test_fit_on_strings_lowers_the_loss_and_answers_with_the_new_weights():
     np.testing.assert_allclose(values, logits[name], atol=1e-5)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
   ("kind", "y"), [(SpanExtractor, _Y), (BioExtractor, _BIO_Y)]
 )
@@ -267,6 +268,7 @@ def test_callbacks_of_keras_work(tmp_path):
     np.testing.assert_array_equal(weight, expected)
 
 
+@pytest.mark.large
 def test_a_callback_of_fit_may_use_the_model():
   extractor, seen = SpanExtractor.from_preset(shared_model()), []
 
@@ -326,6 +328,7 @@ def test_losses_metrics_and_8_bits_that_do_not_fit_are_refused():
   extractor.compile(loss="mse", metrics=["mse"])
 
 
+@pytest.mark.large
 def test_metrics_are_those_of_windows(tmp_path):
   extractor = SpanExtractor.from_preset(shared_model())
   extractor.compile(metrics=["accuracy"], run_eagerly=True)
@@ -341,6 +344,7 @@ def test_metrics_are_those_of_windows(tmp_path):
   assert again == pytest.approx(scores)
 
 
+@pytest.mark.large
 def test_a_loss_that_is_no_number_is_said(capsys):
   extractor = tiny_extractor()
   extractor.compile(keras.optimizers.SGD(1e30), run_eagerly=True)
@@ -352,6 +356,7 @@ def test_a_loss_that_is_no_number_is_said(capsys):
 # Adapters of LoRA, and layers of 8 bits.
 
 
+@pytest.mark.large
 def test_answers_follow_adapters_of_lora():
   extractor = tiny_extractor()
   with eagerly():
@@ -598,6 +603,7 @@ _SPAN_FITTED = DecoderOptions(
 _BIO_FITTED = BioDecoderOptions(threshold=0.1, null_score_diff_threshold=2.0)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
   ("train", "kind", "y", "options"),
   [
@@ -626,6 +632,7 @@ def test_a_training_gives_an_answer_and_resets_what_was_fitted(
   assert saved.decoder_options == expected
 
 
+@pytest.mark.large
 def test_a_training_that_follows_another_has_nothing_to_reset(capsys):
   extractor = tiny_extractor()
   extractor.decoder_options = DecoderOptions(temperature=2.5)
@@ -639,6 +646,7 @@ def test_a_training_that_follows_another_has_nothing_to_reset(capsys):
   assert not capsys.readouterr().err
 
 
+@pytest.mark.large
 def test_only_a_step_resets_what_was_fitted(tmp_path):
   extractor, options = tiny_extractor(), DecoderOptions(temperature=2.0)
   extractor.decoder_options = options

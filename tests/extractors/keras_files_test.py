@@ -71,6 +71,7 @@ def test_a_saved_model_knows_its_frozen_layers_and_its_optimizer(tmp_path):
   assert not pooler & {id(weight) for weight in loaded.trainable_weights}
 
 
+@pytest.mark.large
 def test_a_model_with_lora_is_loaded_without_adapters_and_optimizer(tmp_path):
   extractor, paths = tiny_extractor(), []
   extractor.backbone.enable_lora(2)

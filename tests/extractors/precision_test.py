@@ -65,6 +65,7 @@ def test_the_fastest_of_several_products_counts(monkeypatch):
   assert dtypes == {tf.bfloat16}
 
 
+@pytest.mark.large
 def test_a_model_is_loaded_in_a_precision(machine, tmp_path):
   model = tiny_extractor()
   model.save_to_preset(tmp_path / "model")

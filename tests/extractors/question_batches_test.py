@@ -207,6 +207,7 @@ def test_a_wrong_y_or_dataset_is_one_error_before_the_first_step(
   assert int(extractor.optimizer.iterations) == steps
 
 
+@pytest.mark.large
 def test_nothing_to_read_and_missing_labels_are_refused_everywhere(compiled):
   extractor = compiled[SpanExtractor]
   nothing = {name: [] for name in _X}
@@ -252,6 +253,7 @@ def test_columns_of_arrays_are_read_as_lists_are(compiled):
   assert values(batches) == expected
 
 
+@pytest.mark.large
 def test_a_right_fit_after_a_wrong_one_ends():
   extractor = SpanExtractor.from_preset(shared_model())
   extractor.compile()
@@ -271,6 +273,7 @@ def test_a_right_fit_after_a_wrong_one_ends():
   assert np.isfinite(history.history["loss"]).all()
 
 
+@pytest.mark.large
 def test_questions_that_are_cut_are_counted_once(compiled, capsys):
   extractor = compiled[SpanExtractor]
   long = ["who " * 9, "when " * 9, "Who?"]

@@ -22,6 +22,7 @@ from tests.support.training import (
 )
 
 
+@pytest.mark.large
 def test_it_learns_and_a_stopped_run_ends_with_the_very_same_weights(tmp_path):
   """The text has four words out of a vocabulary of 70."""
   text = tmp_path / "text.txt"

@@ -141,6 +141,7 @@ def _check_batch(preprocessor, examples):
   return windows
 
 
+@pytest.mark.large
 @hypothesis.settings(_REPRODUCIBLE, max_examples=48)
 @hypothesis.given(
   case=st.sampled_from(_CASES), pairs=_questions_and_contexts(max_size=12)
@@ -158,6 +159,7 @@ def test_texts_of_a_character_or_none(case):
   _check_batch(_preprocessor(*case), examples)
 
 
+@pytest.mark.large
 @hypothesis.settings(_REPRODUCIBLE, max_examples=24)
 @hypothesis.given(
   case=st.sampled_from(_CASES),

@@ -184,6 +184,7 @@ def test_its_tensors_have_the_names_of_transformers(
   assert encoder_tensors(backbone).keys() == expected
 
 
+@pytest.mark.large
 @_of_each
 def test_files_and_copies_compute_what_it_computes(architecture, tmp_path):
   """With LoRA, and settings that the backbones of KerasHub do not keep.
