@@ -60,11 +60,11 @@ def test_numbers_of_numpy_and_bounds_themselves_are_allowed():
 
 def test_options_of_a_run_that_changed_are_listed_with_both_values():
   saved = {"a": {"b": 1, "c": 2}, "d": 3}
-  changes = differences(saved, {"a": {"b": 1, "c": 5}, "e": 4})
+  changes = differences(saved, {"a": {"b": 1, "c": 5}, "e": {"f": 4}})
   keys_and_values = [
     ("a.c", "2", "5"),
     ("d", "3", "'absent'"),
-    ("e", "'absent'", "4"),
+    ("e", "'absent'", "{'f': 4}"),
   ]
   for change, named in zip(changes, keys_and_values, strict=True):
     assert all(word in change for word in named)

@@ -78,6 +78,11 @@ def test_a_repeated_question_id_counts_twice_in_squad1_and_last_in_squad2():
     ),
     (
       evaluate_squad2,
+      ([_example(f"q{i}", "x") for i in range(6)], {"q0": "x"}),
+      r"'q5'(?!, \.\.\.)",
+    ),
+    (
+      evaluate_squad2,
       (_EXAMPLES, dict.fromkeys("abn", ""), {"a": 0, "n": 0}),
       "'b'",
     ),

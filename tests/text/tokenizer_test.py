@@ -91,8 +91,11 @@ def test_a_long_text_takes_little_memory(lower):
   assert grown < 200_000  # kilobytes
 
 
-def test_cased_keeps_case_and_accents():
-  cased = WordPieceTokenizer(_VOCABULARY, do_lower_case=False)
+@pytest.mark.parametrize("keeps_accents", [True, False])
+def test_cased_keeps_case_and_accents(keeps_accents):
+  cased = WordPieceTokenizer(
+    _VOCABULARY, do_lower_case=False, keeps_accents=keeps_accents
+  )
   assert _pieces(cased, "é E a") == [("é", 0, 1), ("[UNK]", 2, 3), ("a", 4, 5)]
   assert _pieces(cased, "e\u0301") == [("[UNK]", 0, 2)]
 

@@ -83,6 +83,14 @@ def test_a_long_question_is_cut_and_a_short_one_leaves_room():
   ]
 
 
+def test_a_window_has_room_for_the_longest_question_and_one_token():
+  for length, separators in ((6, 1), (7, 2)):
+    kwargs = {"cls_id": _CLS, "sep_id": _SEP, "num_separators": separators}
+    SlidingWindows(WindowOptions(length, max_query_length=2), **kwargs)
+  with pytest.raises(ValueError, match=r"at least 7 .* 2 and 4 special"):
+    SlidingWindows(WindowOptions(6, max_query_length=2), **kwargs)
+
+
 def test_no_passage_with_tokens_gives_empty_tensors():
   windows = _cut(_questions(1, 1), _tokens(0, 0))
   for name, value in windows.items():

@@ -115,6 +115,7 @@ def test_thresholds():
   ):
     outputs = _answer(probabilities, version_2_with_negative=True, **options)
     assert _texts(outputs) == texts
+    assert outputs["is_answerable"].tolist() == [bool(texts)]
   # One answer at least, where there is no "no answer".
   assert _texts(_answer(_TWO_SPANS, threshold=0.9)) == ["a b"]
 
