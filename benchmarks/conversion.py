@@ -133,20 +133,16 @@ def _measure(side, cores):
 
 def _bert_span(vocabulary):
   """Returns a function whose result is the numbers of windows, questions."""
-  import tensorflow as tf
-
   from bert_span.data.preprocessor import SpanPreprocessor
-  from bert_span.data.window_batches import TEXT_SPECS, window_batches
+  from bert_span.data.window_batches import window_batches
 
   layer = SpanPreprocessor(
     vocabulary, True, read_flags(WindowOptions), pad_to_max=True
   )
-  # As in SpanExtractor: traced once.
-  make_windows = tf.function(layer.windows, input_signature=[TEXT_SPECS])
 
   def convert():
     examples = inputs.read_examples(_DATA_FILE.value)
-    batches = window_batches(examples, make_windows)
+    batches = window_batches(examples, layer)
     return sum(len(w["token_ids"]) for _, w in batches), len(examples)
 
   return convert

@@ -64,7 +64,7 @@ def _logits():
   names = ("start_logits", "end_logits")
   return [
     WindowLogits(batch, windows, {name: _peaky(rng, windows) for name in names})
-    for batch, windows in window_batches(examples, preprocessor.windows)
+    for batch, windows in window_batches(examples, preprocessor)
   ]
 
 

@@ -25,7 +25,7 @@ from bert_span.data.call_arguments import (
   text_tensor,
   weight_tensor,
 )
-from bert_span.data.window_batches import example_arrays
+from bert_span.data.window_batches import TEXT_SPECS, example_arrays
 from bert_span.keras_backend import check_not_forked
 from bert_span.squad.example import NOT_LOCATED, AnswerSpan, check_located
 from bert_span.squad.rules import examples_to_learn, with_answer_to_learn
@@ -150,7 +150,7 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     return super().__call__(*self.tensors(x, y, sample_weight))
 
   def call(self, x, y=None, sample_weight=None):
-    windows = self.windows(x)
+    windows = self.traced_windows(x)
     inputs = model_inputs(windows)
     if y is None:
       return inputs
@@ -221,9 +221,16 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     placed = self.place_windows(texts["question"], texts["context"])
     return self.sliding_windows.all_tables(placed)
 
+  @functools.cached_property
+  def traced_windows(self):
+    """`windows` as a tf.function, which takes a second to trace, once."""
+    return tf.function(
+      self.windows, input_signature=[TEXT_SPECS], autograph=False
+    )
+
   def is_cut(self, questions):
     """Returns whether max_query_length cuts a question, bool [questions]."""
-    lengths = self.tokenizer(text_tensor(questions)).ids.row_lengths()
+    lengths = self._token_ids(text_tensor(questions)).row_lengths()
     return lengths > self.options.max_query_length
 
   def place_windows(self, questions, contexts):

@@ -50,23 +50,21 @@ def example_batches(examples):
   return batches
 
 
-def window_batches(examples, make_windows):
+def window_batches(examples, preprocessor):
   """Converts examples to windows, batch by batch and in bounded memory.
 
   Threads convert batches ahead of the consumer; tf.data would need half a
-  second to set up. A make_windows that is not a tf.function is traced, which
-  takes a second.
+  second to set up.
 
   Args:
     examples: sequence of `SquadExample`.
-    make_windows: `SpanPreprocessor.windows`, or a tf.function of it.
+    preprocessor: a `SpanPreprocessor`.
 
   Yields:
     (list of examples, dict of arrays) for each batch of `example_batches`.
     `example_index` counts within the batch.
   """
-  if not isinstance(make_windows, tf.types.experimental.PolymorphicFunction):
-    make_windows = tf.function(make_windows, input_signature=[TEXT_SPECS])
+  make_windows = preprocessor.traced_windows
 
   def convert(batch):
     arrays = example_arrays(batch)
@@ -97,7 +95,7 @@ def labelled_batches(examples, preprocessor, annotator_labels="soft"):
 
   See `window_batches` for the first two, `SpanPreprocessor.label` for the rest.
   """
-  for batch, windows in window_batches(examples, preprocessor.windows):
+  for batch, windows in window_batches(examples, preprocessor):
     contexts = example_arrays(batch)["context"]
     y = preprocessor.label_arrays(batch)
     labels = preprocessor.label(contexts, y, windows, annotator_labels)
@@ -125,7 +123,7 @@ def window_rows(examples, preprocessor, is_labelled, annotator_labels="soft"):
   if is_labelled:
     batches = labelled_batches(examples, preprocessor, annotator_labels)
   else:
-    batches = window_batches(examples, preprocessor.windows)
+    batches = window_batches(examples, preprocessor)
   for batch, windows, *labels_and_can_train in batches:
     labels = labels_and_can_train[0] if is_labelled else {}
     for i, example_index in enumerate(windows["example_index"]):

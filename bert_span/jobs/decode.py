@@ -63,7 +63,7 @@ def decode(options: "DecodeOptions"):
   ]
   decoder = WindowDecoder(extractor_class, decoder_options)
   predictions = []
-  for batch, windows in window_batches(examples, preprocessor.windows):
+  for batch, windows in window_batches(examples, preprocessor):
     saved_logits = [file.take(batch, windows) for file in saved_files]
     means = {
       name: np.mean([logits[name] for logits in saved_logits], axis=0)

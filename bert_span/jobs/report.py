@@ -50,9 +50,7 @@ def report(options: "ReportOptions"):
         f"question_id={question_id}: a {extractor.head_name} head has no start "
         "and end probabilities. Leave it out."
       )
-    batches = window_batches(
-      squad_file.examples, extractor.preprocessor.windows
-    )
+    batches = window_batches(squad_file.examples, extractor.preprocessor)
     num_windows = [
       int(number)
       for batch, windows in batches

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 try:
-  import tensorflow as tf
+  import tensorflow  # noqa: F401
 except ModuleNotFoundError:
   from bert_span.keras_backend import ensure_tensorflow_backend
 
@@ -20,7 +20,7 @@ from bert_span.answers.window_logits import (
   WindowDecoder,
   WindowLogits,
 )
-from bert_span.data.window_batches import TEXT_SPECS, window_batches
+from bert_span.data.window_batches import window_batches
 from bert_span.extractors.preset_loader import find_extractor_class
 from bert_span.keras_backend import check_not_forked
 from bert_span.options.fields import options_from_json
@@ -102,10 +102,6 @@ class TFLiteSpanExtractor:
       ) from error
     self._logit_shapes = extractor_class.logits
     self._decoder = WindowDecoder(extractor_class, self.decoder_options)
-    # Traced once for all calls.
-    self._make_windows = tf.function(
-      self.preprocessor.windows, input_signature=[TEXT_SPECS]
-    )
 
   def answer(self, question, context, n_best=1):
     """Answers one question, or several; see `SpanExtractor.answer`."""
@@ -124,7 +120,7 @@ class TFLiteSpanExtractor:
 
   def window_logits(self, examples):
     """Yields the `WindowLogits` of examples, batch by batch; see `decode`."""
-    for batch, windows in window_batches(examples, self._make_windows):
+    for batch, windows in window_batches(examples, self.preprocessor):
       yield WindowLogits(batch, windows, self._logits(windows))
 
   def decode(self, window_logits):

@@ -302,8 +302,8 @@ def _runs(goldens, configurations):
 @functools.lru_cache(maxsize=4)
 def _batches(goldens, configuration):
   """The windows of a configuration, see `window_batches`."""
-  windows_of = goldens.preprocessor(configuration, pad_to_max=True).windows
-  return list(window_batches(goldens.examples(configuration), windows_of))
+  preprocessor = goldens.preprocessor(configuration, pad_to_max=True)
+  return list(window_batches(goldens.examples(configuration), preprocessor))
 
 
 # Each decoder is traced once.

@@ -51,7 +51,7 @@ def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
     _example("d"),
   ]
   preprocessor = SpanPreprocessor(_VOCABULARY, options=WindowOptions(6, 1, 1))
-  batches = list(window_batches(examples, preprocessor.windows))
+  batches = list(window_batches(examples, preprocessor))
   assert [example for batch, _ in batches for example in batch] == examples
   labelled = [
     windows | labels
@@ -63,7 +63,7 @@ def test_batches_hold_the_windows_of_their_examples_in_order(monkeypatch):
   ):
     assert [windows[name].tolist() for windows in labelled] == expected
   np.testing.assert_array_equal(batches[-1][1]["token_ids"], [[2, 4, 3, 7, 3]])
-  assert not list(window_batches([], preprocessor.windows))
+  assert not list(window_batches([], preprocessor))
 
 
 @pytest.mark.usefixtures("eager")
