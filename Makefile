@@ -104,7 +104,7 @@ export SCORES
 test: $(ENCODER) lint
 	$(BIN)/python $(TEST) -m 'not large'
 
-# Trainings, exports and real data: the tests that take over 5 seconds.
+# Trainings, exports and real data: the tests that take over 3 seconds.
 test-large: $(ENCODER)
 	$(BIN)/python $(TEST) -m large
 

@@ -51,6 +51,7 @@ def test_the_call_takes_what_transformers_took(qa):
   )
 
 
+@pytest.mark.large
 def test_rows_of_every_form_are_answered(qa):
   one = qa(question=QUESTION, context=CONTEXT)
   row = {"question": QUESTION, "context": CONTEXT, "id": 7}

@@ -12,6 +12,8 @@ from tests.support.models import shared_model, tiny_extractor
 from tests.support.programs import succeeds
 from tests.support.squad import spans
 
+pytestmark = pytest.mark.large  # They make the files of a recipe, or train.
+
 # Kind -> the files of its articles, twelve each with the same titles.
 _FILES = {
   "squad1": ["squad1_train_part"],
@@ -170,7 +172,6 @@ def test_shares_change_the_training_questions_only(made, sources, tmp_path):
   assert all(q["question"].startswith("Who last") for q in altered)
 
 
-@pytest.mark.large
 def test_scores_have_a_row_for_each_kind(made):
   run = succeeds(
     *("benchmarks.minilm_squad.scores", f"--data={made[0]}"),
@@ -192,7 +193,6 @@ def test_scores_have_a_row_for_each_kind(made):
   assert shares[0] >= 99
 
 
-@pytest.mark.large
 def test_each_setting_for_own_questions_has_a_row(made):
   run = succeeds(
     *("benchmarks.minilm_squad.own_questions", f"--data={made[0]}"),
@@ -215,7 +215,6 @@ def test_each_setting_for_own_questions_has_a_row(made):
   assert (figures[0] != figures[2]).any()
 
 
-@pytest.mark.large
 def test_the_average_has_the_mean_of_the_weights(tmp_path):
   other = tiny_extractor(version_2=True, seed=8)
   other.save_to_preset(tmp_path / "other")
@@ -232,7 +231,6 @@ def test_the_average_has_the_mean_of_the_weights(tmp_path):
     np.testing.assert_allclose(mean.numpy(), expected, atol=1e-6)
 
 
-@pytest.mark.large
 def test_the_average_of_checkpoints_takes_the_place_of_the_model(
   squad_folder, tmp_path
 ):

@@ -102,6 +102,7 @@ def test_a_reader_that_stops_is_no_error_and_a_full_disk_is_one_line(script):
     assert len(run.stderr.splitlines()) == bool(error)
 
 
+@pytest.mark.large
 def test_what_tensorflow_recovers_from_is_not_printed(script):
   # oneDNN has no kernel that transposes integers.
   path = script("""

@@ -70,6 +70,7 @@ def test_annotators_without_a_located_answer_do_not_count():
   assert _labels(lost, blank) is _labels() is None
 
 
+@pytest.mark.large
 def test_a_window_that_cuts_a_span_is_labelled_with_the_part_inside():
   """Windows "a b c", "c d e": the span "b c d" is cut by both."""
   preprocessor = BioPreprocessor(_VOCABULARY, options=WindowOptions(7, 2, 1))

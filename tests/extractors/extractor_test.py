@@ -289,6 +289,7 @@ def test_a_callback_of_fit_may_use_the_model():
   assert history["val_loss"] == pytest.approx(seen[:1])
 
 
+@pytest.mark.large
 def test_a_model_of_prepared_windows_is_keras_own(tmp_path):
   extractor = tiny_extractor()
   inputs, labels = extractor.preprocessor(_X, _Y)
@@ -419,6 +420,7 @@ def test_a_quantized_backbone_neither_answers_nor_trains():
       use()
 
 
+@pytest.mark.large
 def test_a_weight_that_is_not_finite_replaces_no_file(tmp_path):
   extractor = tiny_extractor()
   for name in ("directory", ".keras", "Hugging Face"):
@@ -499,6 +501,7 @@ _COPIES = {
 }
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
   ("name", "kind"),
   [
@@ -662,6 +665,7 @@ def test_only_a_step_resets_what_was_fitted(tmp_path):
 # Answers.
 
 
+@pytest.mark.large
 def test_one_trace_answers_all_questions(monkeypatch):
   place = mock.Mock(wraps=SpanPreprocessor.place_windows)
   monkeypatch.setattr(
@@ -753,6 +757,7 @@ def test_chunks_of_examples_keep_their_order(extractor):
 # Files.
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
 def test_scores_are_the_official_ones_of_the_answers(kind):
   extractor = shared_extractor(kind=kind)

@@ -52,6 +52,7 @@ def test_saved_models_answer_alike_in_a_fresh_process(tmp_path):
   assert run.stdout.splitlines() == expected, run.stderr
 
 
+@pytest.mark.large
 def test_a_saved_model_knows_its_frozen_layers_and_its_optimizer(tmp_path):
   extractor = tiny_extractor(num_layers=2)
   extractor.backbone.trainable = False
@@ -124,6 +125,7 @@ def test_a_file_that_is_damaged_on_the_way_replaces_nothing(
   assert _contents(tmp_path) == files
 
 
+@pytest.mark.large
 def test_a_folder_of_keras_is_written_whole_or_not_at_all(
   tmp_path, monkeypatch
 ):

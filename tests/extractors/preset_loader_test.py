@@ -123,6 +123,7 @@ def test_an_encoder_gets_a_new_head_and_the_log_says_so(copied, capsys):
   assert loaded.decoder_options == BioDecoderOptions()
 
 
+@pytest.mark.large
 def test_a_model_that_may_know_no_answer_always_answers_and_says_so(
   tmp_path, capsys
 ):

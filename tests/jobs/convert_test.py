@@ -28,6 +28,7 @@ def _convert(model, output_dir, to="bert_span", **options):
 
 
 # WordPieces and SentencePiece; every_architecture_test.py has all of them.
+@pytest.mark.large
 @pytest.mark.parametrize("architecture", ["bert", "deberta-v2"])
 def test_a_converted_model_computes_the_same(architecture, tmp_path, capsys):
   extractor = extractor_of(architecture)

@@ -193,6 +193,7 @@ class _StoppedError(Exception):
   """Instead of a training."""
 
 
+@pytest.mark.large
 def test_a_new_model_follows_the_seed(run, tmp_path, monkeypatch):
   weights = []
 

@@ -206,6 +206,7 @@ def test_what_is_read_back_otherwise_replaces_nothing(
   assert before == {p: p.read_bytes() for p in copy.rglob("*") if p.is_file()}
 
 
+@pytest.mark.large
 def test_keras_hub_reads_a_mobilebert(tmp_path):
   extractor = extractor_of("mobilebert")
   extractor.save_to_preset(tmp_path)

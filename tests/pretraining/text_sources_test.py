@@ -124,6 +124,7 @@ def test_sentences(marked):
   assert split_sentences("") == split_sentences(" \n\t ") == []
 
 
+@pytest.mark.large
 def test_nothing_but_white_space_is_lost(shared_data):
   articles = read_json(shared_data / "squad1_dev_half.json")["data"]
   contexts = [p["context"] for a in articles[:20] for p in a["paragraphs"]]

@@ -60,6 +60,7 @@ def test_what_windows_cut_is_found_question_by_question(lint):
   assert findings[-1].json_path == "data[0].paragraphs[0].qas[2]"
 
 
+@pytest.mark.large
 def test_what_has_no_wordpiece_is_shown_in_escapes(lint):
   names, _, findings = lint("a \u200b b", ("who", "\u200b"))
   assert names == {"answer_without_token": ["q0"]}

@@ -55,6 +55,7 @@ def _request(port, path, body=None, method=None, **headers):
     return response.status, json.loads(response.read())
 
 
+@pytest.mark.large
 def test_the_client_gets_the_answers_of_the_extractor(port):
   # The first question takes long on a busy machine: the graph is made.
   options = RetryOptions(timeout=300.0, deadline=300.0)
@@ -286,6 +287,7 @@ class _SlowSteps(local_server.StoppableSteps):
       raise
 
 
+@pytest.mark.large
 def test_an_answer_that_takes_too_long_ends_with_504_and_is_not_finished():
   _, extractor = served_model(SpanExtractor)
   steps, options = _SlowSteps(), ServerOptions(request_seconds=0.5)

@@ -245,6 +245,7 @@ def _refused_without_memory(path):
   assert peak < 2**22
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
   "steps",
   [

@@ -126,6 +126,7 @@ def test_the_leftmost_and_then_the_longest_counts():
   assert _tokens(tokenizer, "bcab") == [[("bca", 0, 3), ("b", 3, 4)]]
 
 
+@pytest.mark.large
 def test_batches_without_text():
   added = [AddedToken("ab"), AddedToken("c", normalized=True, lstrip=True)]
   for tokenizer in _of_every_kind(added):

@@ -67,6 +67,7 @@ def test_words_and_their_offsets(lower, text, pieces):
   assert _pieces(lower, text) == pieces
 
 
+@pytest.mark.large
 def test_pieces_of_texts_have_the_same_tokens(lower, monkeypatch):
   long = "a" * 201 + " ΣΑΣ ΣΑΣ"
   texts = ["", "é a\u0301 \n中文b", " " * 9, long, "文a文文", ""]

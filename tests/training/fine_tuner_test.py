@@ -77,6 +77,7 @@ def _batches(extractor, examples):
   return list(batches.take(2).as_numpy_iterator())
 
 
+@pytest.mark.large
 def test_training_without_a_folder_keeps_no_checkpoint(squad_file, capsys):
   extractor = tiny_extractor()
   before = extractor.get_weights()
@@ -153,6 +154,7 @@ def test_fit_has_the_losses_and_weights_of_fine_tune(tmp_path, name):
   assert max_difference(before, compared_weights(extractor)) > 1e-2
 
 
+@pytest.mark.large
 def test_fewer_questions_than_a_batch_train_as_the_message_says():
   extractor, examples = tiny_extractor(), _EXAMPLES
   assert len(examples) < FineTuningOptions().train_batch_size
@@ -166,6 +168,7 @@ def test_fewer_questions_than_a_batch_train_as_the_message_says():
   assert max_difference(before, compared_weights(extractor)) > 0
 
 
+@pytest.mark.large
 def test_fine_tune_leaves_frozen_layers_as_they_are():
   extractor = tiny_extractor()
   extractor.backbone.trainable = False
@@ -189,6 +192,7 @@ def test_what_cannot_be_learned_is_refused():
     fine_tune(shared_extractor(kind=BioExtractor), [example])
 
 
+@pytest.mark.large
 def test_fine_tune_trains_lora_of_the_table_of_tokens():
   extractor = with_lora("bert")
   extractor.head.trainable = False
