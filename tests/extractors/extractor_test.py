@@ -666,7 +666,9 @@ def test_only_a_step_resets_what_was_fitted(tmp_path):
 
 
 @pytest.mark.large
-def test_one_trace_answers_all_questions(monkeypatch):
+def test_one_trace_answers_all_questions_and_one_reads_all_datasets(
+  monkeypatch,
+):
   place = mock.Mock(wraps=SpanPreprocessor.place_windows)
   monkeypatch.setattr(
     SpanPreprocessor, "place_windows", lambda *texts: place(*texts)
@@ -676,6 +678,9 @@ def test_one_trace_answers_all_questions(monkeypatch):
     extractor.answer(QUESTION, context)
   extractor.answer([QUESTION] * 2, [CONTEXT] * 2)
   place.assert_called_once()
+  for batch_size in (1, 2):
+    extractor.predict(_X, batch_size=batch_size, verbose=0)
+  assert place.call_count == 2
 
 
 def test_several_questions_give_the_answers_of_each(extractor):
