@@ -150,7 +150,9 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     return super().__call__(*self.tensors(x, y, sample_weight))
 
   def call(self, x, y=None, sample_weight=None):
-    windows = (self.windows if _is_single() else self.traced_windows)(x)
+    # Datasets share a trace, which takes ten times as long as an eager call.
+    is_eager = tf.executing_eagerly()
+    windows = self.windows(x) if is_eager else self.traced_windows(x)
     inputs = model_inputs(windows)
     if y is None:
       return inputs
@@ -231,7 +233,7 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
   def is_cut(self, questions):
     """Returns whether max_query_length cuts a question, bool [questions]."""
     questions = text_tensor(questions)
-    if _is_single():
+    if tf.executing_eagerly():
       ids = self.tokenizer(questions).ids
     else:
       ids = self._token_ids(questions)
@@ -379,14 +381,6 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
       "A preprocessor is saved with its model: extractor.save_to_preset("
       f"{preset_dir!r})."
     )
-
-
-def _is_single():
-  """Whether an eager call runs, which takes a tenth of the time of a trace.
-
-  A dataset's function, which `fit` makes at each call, reuses a trace.
-  """
-  return tf.executing_eagerly()
 
 
 def _tokenizer_of(vocabulary, do_lower_case):

@@ -9,7 +9,7 @@ import pytest
 from bert_span import FineTuningOptions, SpanExtractor, fine_tune, read_squad
 from bert_span.training.checkpoints import checkpoint_names
 from tests.support.models import shared_model, tiny_extractor
-from tests.support.programs import succeeds
+from tests.support.programs import error_line, run_program, succeeds
 from tests.support.squad import spans
 
 pytestmark = pytest.mark.large  # They make the files of a recipe, or train.
@@ -229,6 +229,12 @@ def test_the_average_has_the_mean_of_the_weights(tmp_path):
   ):
     expected = (one.numpy() + two.numpy()) / 2
     np.testing.assert_allclose(mean.numpy(), expected, atol=1e-6)
+  tiny_extractor(num_layers=2).save_to_preset(tmp_path / "deeper")
+  run = run_program(
+    *("benchmarks.minilm_squad.average", f"--output={tmp_path / 'mean'}"),
+    *(f"--model={tmp_path}/other", f"--model={tmp_path}/deeper"),
+  )
+  assert "different weights" in error_line(run)
 
 
 def test_the_average_of_checkpoints_takes_the_place_of_the_model(
