@@ -27,11 +27,12 @@ FAST_TESTS := tests/architecture_test.py tests/programs_test.py \
   $(addprefix tests/,answers cli reporting client \
   squad storage text)
 
-TEST := -m pytest tests --ignore=tests/device --ignore=tests/slow -n auto \
-  --maxprocesses=2 --dist=worksteal
+PYTEST := -m pytest -n auto --maxprocesses=2 --dist=worksteal
+TEST := tests --ignore=tests/device --ignore=tests/slow
 
 # Parts of the slow tier. tests/scripts/slow_sample.py knows what each depends on.
-SLOW_PARTS := test-integrations test-transformers4 test-kserve test-model-garden \
+SLOW_PARTS := test-benchmarks test-notebook test-architectures test-lite \
+  test-integrations test-transformers4 test-kserve test-model-garden \
   test-openvino test-task-library test-old-runtimes test-lowest test-aarch64
 
 .PHONY: quickstart test test-large coverage conformance test-fast fuzz \
@@ -102,15 +103,15 @@ endef
 export SCORES
 
 test: $(ENCODER) lint
-	$(BIN)/python $(TEST) -m 'not large'
+	$(BIN)/python $(PYTEST) $(TEST) -m 'not large and not slow'
 
 # Trainings, exports and real data: the tests that take over 3 seconds.
 test-large: $(ENCODER)
-	$(BIN)/python $(TEST) -m large
+	$(BIN)/python $(PYTEST) $(TEST) -m large
 
 # All of these, and the share of the lines that they run.
 coverage: $(ENCODER)
-	$(BIN)/python $(TEST) --cov=bert_span --cov=export
+	$(BIN)/python $(PYTEST) $(TEST) --cov=bert_span --cov=export
 
 # The package against saved outputs of the original: docs/conformance.md.
 conformance: $(PACKAGE)
@@ -121,8 +122,7 @@ conformance: $(PACKAGE)
 # npm or Chromium is skipped with the reason.
 test-device: $(INSTALLED)
 	-npm install --prefix tests/device --no-package-lock --no-audit --no-fund
-	$(BIN)/python -m pytest tests/device -n auto --maxprocesses=2 \
-	  --dist=loadfile
+	$(BIN)/python $(PYTEST) --dist=loadfile tests/device -m 'not slow'
 
 # Wheels of bert_span_lite in build/lite, for x86-64 and aarch64, each asked a
 # question; with LITE_MODEL=minilm_squad, which is what SpanExtractor() opens.
@@ -143,7 +143,7 @@ build/lite/%.tflite: | $(PACKAGE)
 	  --quantization=dynamic --dynamic_length
 
 test-fast: $(ENCODER) lint
-	$(BIN)/python -m pytest $(FAST_TESTS) -m 'not large' -n auto --maxprocesses=2
+	$(BIN)/python $(PYTEST) $(FAST_TESTS) -m 'not large and not slow'
 
 # Damaged inputs of every kind, for as long as wanted: docs/reliability.md.
 fuzz: $(ENCODER)
@@ -164,8 +164,23 @@ fuzz-device: $(INSTALLED)
 	  $(FUZZ_SOURCES) -lsentencepiece -o build/fuzz_device
 	build/fuzz_device -max_total_time=$(SECONDS) -timeout=60 build/fuzz
 
-# What is expensive and seldom broken, in packages of others: before a release.
+# What is long and seldom broken: before a release, and where its files change.
 test-slow: $(SLOW_PARTS)
+
+# Every benchmark and the recipe of the packaged model, at their smallest settings.
+test-benchmarks: $(ENCODER)
+	$(BIN)/python $(PYTEST) tests/benchmarks -m slow
+
+test-notebook: $(ENCODER)
+	$(BIN)/python -m pytest tests/docs_test.py -m slow
+
+# Those that share all their code with another one.
+test-architectures: $(ENCODER)
+	$(BIN)/python $(PYTEST) tests/presets/architectures -m slow
+
+# The wheel of bert_span_lite, as pip builds it here.
+test-lite: $(INSTALLED)
+	$(BIN)/python $(PYTEST) --dist=loadfile tests/device/lite_test.py
 
 # The recipes of docs/integrations.md.
 test-integrations: $(SLOW)/integrations/installed
@@ -199,7 +214,7 @@ test-old-runtimes: $(INSTALLED)
 
 # With the lowest versions that setup.py admits.
 test-lowest: $(SLOW)/lowest/installed
-	$(SLOW)/lowest/bin/python $(TEST) -m 'not large'
+	$(SLOW)/lowest/bin/python $(PYTEST) $(TEST) -m 'not large and not slow'
 
 # The library in C++ for aarch64, run by QEMU; skipped with the reason where the
 # cross compiler or QEMU is not installed.

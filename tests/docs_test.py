@@ -400,7 +400,7 @@ get_ipython().system = run_line
 """
 
 
-@pytest.mark.large
+@pytest.mark.slow
 def test_the_notebook_runs_and_shows_its_pictures(tmp_path, monkeypatch):
   for package in ("nbformat", "nbclient", "ipykernel"):
     pytest.importorskip(package)

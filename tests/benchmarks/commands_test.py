@@ -97,7 +97,7 @@ def _rows(output):
   return rows[2:]
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _PROGRAMS)
 def test_a_benchmark_runs_at_its_smallest_setting(name, server, run_benchmark):
   if name in _NEED:
@@ -120,7 +120,7 @@ def test_a_benchmark_runs_at_its_smallest_setting(name, server, run_benchmark):
     assert [row[0] for row in rows][: len(expected)] == expected
 
 
-@pytest.mark.large
+@pytest.mark.slow
 def test_training_is_measured_under_jax():
   pytest.importorskip("jax")
   flags = "--shapes=tiny --max_seq_length=64 --batch_size=1 --steps=1"

@@ -12,7 +12,7 @@ from tests.support.models import shared_model, tiny_extractor
 from tests.support.programs import error_line, run_program, succeeds
 from tests.support.squad import spans
 
-pytestmark = pytest.mark.large  # They make the files of a recipe, or train.
+pytestmark = pytest.mark.slow  # They make the files of a recipe, or train.
 
 # Kind -> the files of its articles, twelve each with the same titles.
 _FILES = {

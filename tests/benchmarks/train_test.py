@@ -98,7 +98,7 @@ def test_layers_of_keras_use_them(monkeypatch):
       assert set(np.unique(of(x))) == {0, 2}
 
 
-@pytest.mark.large
+@pytest.mark.slow
 def test_a_model_is_trained_as_without_them(
   squad_folder, monkeypatch, tmp_path
 ):

@@ -32,7 +32,7 @@ from tests.support.models import (
 )
 from tests.support.squad import HOSTILE, assert_equal
 
-pytestmark = pytest.mark.large
+pytestmark = pytest.mark.slow
 _PAIRS = [
   *((e.question, e.context) for e in vector_examples()[:60]),
   *(

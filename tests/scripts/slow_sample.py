@@ -4,8 +4,8 @@
 
 Prints targets of make: those whose files changed since the commit CI_BASE;
 without it since the default branch, or in the last 20 commits. If none did, one
-is drawn by the hash of the commit, and so is the order in which they are taken,
-up to _MAX_MINUTES.
+within _MAX_MINUTES is drawn by the hash of the commit, and so is the order in
+which they are taken, up to _MAX_MINUTES.
 """
 
 import datetime
@@ -28,6 +28,22 @@ class Part(NamedTuple):
 _EXPORTED = ("bert_span/serving/*", "bert_span/answers/*", "bert_span/text/*")
 _TFLITE = ("bert_span/tflite/*", "bert_span/modeling/inference_encoder.py")
 PARTS = {
+  "test-benchmarks": Part(
+    4, ("benchmarks/*", "flags/minilm_squad.flags", "tests/benchmarks/*")
+  ),
+  "test-notebook": Part(
+    2, ("docs/run_tutorial.py", "docs/tutorial.ipynb", "tests/docs_test.py")
+  ),
+  "test-architectures": Part(
+    2,
+    (
+      *("bert_span/modeling/*", "bert_span/presets/architectures/*"),
+      "tests/presets/architectures/*",
+    ),
+  ),
+  "test-lite": Part(
+    3, ("export/cpp/*", "export/python/*", "tests/device/lite_test.py")
+  ),
   "test-integrations": Part(
     4, ("docs/integrations.md", "tests/slow/integrations_test.py")
   ),
@@ -69,16 +85,17 @@ PARTS = {
 def choose(parts, changed, commit, max_minutes=_MAX_MINUTES):
   """The names of some of `parts`, by the changed files and a commit's hash.
 
-  Of the parts that depend on a changed file as many as fit the minutes; at
-  least one, also if no file of any did.
+  Of the parts that depend on a changed file as many as fit the minutes, and at
+  least one. If there are none, one of those that fit.
   """
   hit = [
     name
     for name, part in parts.items()
     if any(fnmatch.filter(changed, pattern) for pattern in part.patterns)
   ]
+  fitting = [n for n, part in parts.items() if part.minutes <= max_minutes]
   drawn = sorted(
-    hit or parts,
+    hit or fitting,
     key=lambda name: hashlib.sha256(f"{commit} {name}".encode()).digest(),
   )
   chosen, minutes = drawn[:1], parts[drawn[0]].minutes

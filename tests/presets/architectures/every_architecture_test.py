@@ -253,10 +253,18 @@ _STORED = {
   "roberta": ("float16", "none"),
   "xlm-roberta": ("bfloat16", "dynamic"),
 }
+# Their training and exports run the code of the others.
+_ALIKE = "camembert", "distilbert", "electra", "roberta", "xlm-roberta"
 
 
-@pytest.mark.large
-@_of_each
+@pytest.mark.parametrize(
+  "architecture",
+  [
+    pytest.param(name, marks=getattr(pytest.mark, tier))
+    for name in ARCHITECTURES
+    for tier in ["slow" if name in _ALIKE else "large"]
+  ],
+)
 @pytest.mark.usefixtures("few_samples")
 def test_it_is_trained_and_its_exports_answer_as_it_does(
   architecture, tmp_path
