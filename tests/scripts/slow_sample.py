@@ -42,7 +42,8 @@ PARTS = {
     ),
   ),
   "test-lite": Part(
-    3, ("export/cpp/*", "export/python/*", "tests/device/lite_test.py")
+    3,
+    (*_TFLITE, "export/cpp/*", "export/python/*", "tests/device/lite_test.py"),
   ),
   "test-integrations": Part(
     4, ("docs/integrations.md", "tests/slow/integrations_test.py")
