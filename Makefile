@@ -31,7 +31,7 @@ PYTEST := -m pytest -n auto --maxprocesses=2 --dist=worksteal
 TEST := tests --ignore=tests/device --ignore=tests/slow
 
 # Parts of the slow tier. tests/scripts/slow_sample.py knows what each depends on.
-SLOW_PARTS := test-benchmarks test-notebook test-architectures test-lite \
+SLOW_PARTS := test-benchmarks test-tutorial test-architectures test-lite \
   test-integrations test-transformers4 test-kserve test-model-garden \
   test-openvino test-task-library test-old-runtimes test-lowest test-aarch64
 
@@ -171,7 +171,8 @@ test-slow: $(SLOW_PARTS)
 test-benchmarks: $(ENCODER)
 	$(BIN)/python $(PYTEST) tests/benchmarks -m slow
 
-test-notebook: $(ENCODER)
+# The page and the notebook.
+test-tutorial: $(ENCODER)
 	$(BIN)/python -m pytest tests/docs_test.py -m slow
 
 # Those that share all their code with another one.

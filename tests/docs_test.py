@@ -39,7 +39,7 @@ _PAGES = sorted(
   for path in _ROOT.glob(f"{folder}/*.md")
 )
 # They run whole. The commands of other pages run in tests of what they do.
-_RUN = ["README.md", "docs/tutorial.md"]
+_RUN = {"README.md": pytest.mark.large, "docs/tutorial.md": pytest.mark.slow}
 _MODULE = r"(?:bert_span|benchmarks|tests)\.\w+"
 _COMMAND = rf"python -m {_MODULE}|^export_\w+\.py|^bert_span_(?!lite)\w+ "
 
@@ -340,8 +340,9 @@ def _replaced(text, folder, tiny_model):
   )
 
 
-@pytest.mark.large
-@pytest.mark.parametrize("page", _RUN)
+@pytest.mark.parametrize(
+  "page", [pytest.param(page, marks=tier) for page, tier in _RUN.items()]
+)
 def test_the_blocks_of_a_page_run_in_their_order(
   page, reader_folder, tmp_path, tiny_model, few_samples, model_hub, monkeypatch
 ):

@@ -31,8 +31,8 @@ PARTS = {
   "test-benchmarks": Part(
     4, ("benchmarks/*", "flags/minilm_squad.flags", "tests/benchmarks/*")
   ),
-  "test-notebook": Part(
-    2, ("docs/run_tutorial.py", "docs/tutorial.ipynb", "tests/docs_test.py")
+  "test-tutorial": Part(
+    2, ("docs/run_tutorial.py", "docs/tutorial.*", "tests/docs_test.py")
   ),
   "test-architectures": Part(
     2,
