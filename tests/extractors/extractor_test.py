@@ -242,7 +242,7 @@ def test_single_batches_of_strings_are_those_of_fit(kind, y):
 @pytest.mark.large
 def test_callbacks_of_keras_work(tmp_path):
   extractor = tiny_extractor()
-  extractor.compile(optimizer=BertAdamW(1e-2))
+  extractor.compile(optimizer=BertAdamW(1e-2), run_eagerly=True)
   history = extractor.fit(
     x=_X,
     y=_Y,
@@ -577,19 +577,19 @@ def test_weights_that_are_set_count_and_training_of_ones_own_is_said():
 
 
 def _fit(extractor, y):
-  extractor.compile(BertAdamW(1e-3))
+  extractor.compile(BertAdamW(1e-3), run_eagerly=True)
   extractor.fit(_X, y, verbose=0)
 
 
 def _train_on_batch(extractor, y):
-  extractor.compile(BertAdamW(1e-3))
+  extractor.compile(BertAdamW(1e-3), run_eagerly=True)
   extractor.train_on_batch(_X, y)
 
 
 def _fit_windows(extractor, y):
   inputs, labels = extractor.preprocessor(_X, y)
   preprocessor, extractor.preprocessor = extractor.preprocessor, None
-  extractor.compile(BertAdamW(1e-3))
+  extractor.compile(BertAdamW(1e-3), run_eagerly=True)
   extractor.fit(inputs, labels, verbose=0)
   extractor.preprocessor = preprocessor
 
@@ -655,7 +655,7 @@ def test_a_training_that_follows_another_has_nothing_to_reset(capsys):
 def test_only_a_step_resets_what_was_fitted(tmp_path):
   extractor, options = tiny_extractor(), DecoderOptions(temperature=2.0)
   extractor.decoder_options = options
-  extractor.compile(BertAdamW(1e-3))
+  extractor.compile(BertAdamW(1e-3), run_eagerly=True)
   with pytest.raises(ValueError, match="validation_data"):
     extractor.fit(_X, _Y, validation_split=0.5)
   extractor.fit(_X, _Y, epochs=0, verbose=0)
