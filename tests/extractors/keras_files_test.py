@@ -27,7 +27,8 @@ def _contents(folder):
 
 
 _LOAD = """
-import sys, keras
+import sys, keras, tensorflow
+tensorflow.config.run_functions_eagerly(True)
 # Classes are registered when they are imported.
 from bert_span import BertAdamW, BioExtractor, Extractor, SpanExtractor
 for path in sys.argv[1:]:
@@ -47,7 +48,8 @@ def test_saved_models_answer_alike_in_a_fresh_process(tmp_path):
     extractor.save(tmp_path / f"{kind.head_name}.keras")
     extractor.save_to_preset(tmp_path / kind.head_name)
     paths += [f"{tmp_path}/{kind.head_name}{end}" for end in (".keras", "")]
-    expected += [str(extractor.answer(QUESTION, CONTEXT))] * 2
+    with eagerly():
+      expected += [str(extractor.answer(QUESTION, CONTEXT))] * 2
   run = run_python("-c", _LOAD.format(context=CONTEXT), *paths)
   assert run.stdout.splitlines() == expected, run.stderr
 

@@ -287,8 +287,8 @@ def test_it_is_trained_and_its_exports_answer_as_it_does(
   with eagerly():
     before = extractor.answer(QUESTION, CONTEXT)
     expected = made.answer(QUESTION, CONTEXT)
+    assert fine_tune(extractor, _EXAMPLES, _OPTIONS, tmp_path / "run") == 6
   assert before.score == pytest.approx(expected.score, abs=0.5)
-  assert fine_tune(extractor, _EXAMPLES, _OPTIONS, tmp_path / "run") == 6
   losses = read_events(tmp_path / "run")["loss"]
   assert len(losses) == 6 and losses[-1] < 0.9 * losses[0]
   extractor.save_to_preset(tmp_path / "model")
