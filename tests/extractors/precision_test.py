@@ -73,8 +73,8 @@ def test_a_model_is_loaded_in_a_precision(machine, tmp_path):
   for dtype, loaded in {"auto": "bfloat16", "float16": "float16"}.items():
     cast = SpanExtractor.from_preset(tmp_path / "model", dtype=dtype)
     assert {v.dtype for v in cast.backbone.trainable_variables} == {loaded}
+    answer = cast.answer(question=QUESTION, context=CONTEXT)
     with eagerly():
-      answer = cast.answer(question=QUESTION, context=CONTEXT)
       wanted = model.answer(question=QUESTION, context=CONTEXT)
     assert answer.score == pytest.approx(wanted.score, abs=0.5)
     assert answer.score != wanted.score
