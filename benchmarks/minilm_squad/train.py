@@ -2,7 +2,7 @@ r"""run_squad for processors: XLA compiles GELU, dropout and masked softmax.
 
   python -m benchmarks.minilm_squad.train \
     --flagfile=flags/minilm_squad.flags --train_file=DATA/train.json \
-    --output_dir=DIR --precision=bfloat16
+    --output_dir=DIR
 
 TensorFlow computes each in several passes, in bfloat16 one number at a time;
 XLA makes one loop of each. TensorFlow keeps the matrix products, in which it is
