@@ -10,6 +10,9 @@ import pytest
 
 # As program.run_program does: both sides of a comparison compute alike.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+# Each worker has a core of its own: threads of one would wait for the other's.
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 
 # Others load TensorFlow, for which the process that starts the workers waits:
 # fixtures import them.
