@@ -35,8 +35,9 @@ def test_parts_of_changed_files_are_chosen_as_far_as_the_minutes_reach():
   many = _turns(["a/A.java", "web/page.js"], max_minutes=5)
   assert set(many) == {("java", "web"), ("phones",)}
   assert min(many.values()) > 40
-  # One that is over the limit alone.
+  # One that is over the limit, if there is no other.
   assert _turns(["setup.py"], max_minutes=5) == {("old",): 200}
+  assert _turns(["setup.py", "web/page.js"], max_minutes=5) == {("web",): 200}
 
 
 def test_without_a_changed_file_every_part_within_the_limit_has_its_turn():

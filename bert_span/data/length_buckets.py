@@ -51,6 +51,7 @@ class BucketedBatches:
       batch = self._windows.batch(indices, self.padded_length(indices))
       return list(batch.values())
 
+    @tf.autograph.experimental.do_not_convert
     def batch_of(step):
       types = [array.dtype for array in first.values()]
       values = tf.numpy_function(arrays_of, [step], types)

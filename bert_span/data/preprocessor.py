@@ -336,7 +336,7 @@ class SpanPreprocessor(keras_hub.models.Preprocessor):
     # Not the tf.function itself: after a call with a wrong shape its lock stays
     # locked, and the next call waits for ever.
     return tf.function(
-      lambda texts: self.tokenizer(texts).ids
+      lambda texts: self.tokenizer(texts).ids, autograph=False
     ).get_concrete_function(tf.TensorSpec([None], tf.string))
 
   def _labels(self, contexts, y, windows):

@@ -166,6 +166,7 @@ class TextBatches:
     lengths = self._input.row_lengths
 
     # length_buckets.py explains why this is no Dataset.from_generator.
+    @tf.autograph.experimental.do_not_convert
     def batch_of(step):
       values = tf.numpy_function(
         self._batch_arrays, [step], [tf.int32] * len(lengths)

@@ -159,6 +159,19 @@ class Tokenizer(keras_hub.tokenizers.Tokenizer):
   def tokenize(self, texts):
     """Returns the `Tokens` of texts, string [batch] in UTF-8 or list of str."""
     texts = tf.convert_to_tensor(texts, tf.string)
+    if tf.inside_function():
+      return self._traced_tokens(texts)
+    return self._all_tokens(texts)
+
+  # Questions and passages share it in every graph.
+  @tf.function(
+    input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
+  )
+  def _traced_tokens(self, texts):
+    return self._all_tokens(texts)
+
+  def _all_tokens(self, texts):
+    """`tokenize` of a tensor."""
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
     if not self._as_written:
       return self._normalized_tokens(texts)

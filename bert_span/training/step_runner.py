@@ -150,6 +150,7 @@ def distribute_batches(strategy, dataset, num_micro_batches=1):
     local = num_replicas // context.num_input_pipelines
     first = context.input_pipeline_id * local
 
+    @tf.autograph.experimental.do_not_convert
     def split_for_worker(batch):
       batches = split_batch(batch, num_replicas, num_micro_batches)
       return tf.nest.map_structure(lambda x: x[first : first + local], batches)

@@ -15,6 +15,7 @@ from bert_span.squad.reader import read_squad
 from bert_span.squad.rules import prediction_examples, training_examples
 from bert_span.storage.files import parse_json, read_json_object
 from bert_span.text.options import WindowOptions
+from bert_span.text.tokenizer import WordPieceTokenizer
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(bert_span.__file__)
@@ -52,6 +53,10 @@ class GoldenFiles:
   @functools.cached_property
   def vocabulary(self):
     return load_vocabulary(self.vocab_file or self.path("tiny_ckpt/vocab.txt"))
+
+  @functools.cached_property
+  def tokenizer(self):
+    return WordPieceTokenizer(self.vocabulary)
 
   @functools.cached_property
   def plan(self):
@@ -135,7 +140,7 @@ class GoldenFiles:
 
   def preprocessor(self, configuration, pad_to_max=False):
     return SpanPreprocessor(
-      self.vocabulary, options=configuration.options, pad_to_max=pad_to_max
+      self.tokenizer, options=configuration.options, pad_to_max=pad_to_max
     )
 
 

@@ -50,7 +50,7 @@ from tests.support.squad import (
 
 pytestmark = pytest.mark.large
 _SANITIZERS = (
-  "-O1 -g -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
+  "-O1 -g1 -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
 )
 _BIO_DECODERS = {
   "viterbi": {},
