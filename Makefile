@@ -31,8 +31,8 @@ PYTEST := -m pytest -n auto --maxprocesses=2 --dist=worksteal
 TEST := tests --ignore=tests/device --ignore=tests/slow
 
 # Parts of the slow tier. tests/scripts/slow_sample.py knows what each depends on.
-SLOW_PARTS := test-benchmarks test-tutorial test-architectures test-lite \
-  test-integrations test-transformers4 test-kserve test-model-garden \
+SLOW_PARTS := test-benchmarks test-tutorial test-architectures test-beam \
+  test-java test-lite test-integrations test-transformers4 test-kserve test-model-garden \
   test-openvino test-task-library test-old-runtimes test-lowest test-aarch64
 
 .PHONY: quickstart test test-large coverage conformance test-fast fuzz \
@@ -175,9 +175,17 @@ test-benchmarks: $(ENCODER)
 test-tutorial: $(ENCODER)
 	$(BIN)/python -m pytest tests/docs_test.py -m slow
 
-# Those that share all their code with another one.
+# Those that share all their code with another one, or almost all.
 test-architectures: $(ENCODER)
 	$(BIN)/python $(PYTEST) tests/presets/architectures -m slow
+
+# Pipelines of several processes, some of them killed.
+test-beam: $(ENCODER)
+	$(BIN)/python $(PYTEST) tests/beam tests/jobs/beam_predict_test.py -m slow
+
+# The library in Java against ours.
+test-java: $(INSTALLED)
+	$(BIN)/python -m pytest tests/device/java_test.py
 
 # The wheel of bert_span_lite, as pip builds it here.
 test-lite: $(INSTALLED)

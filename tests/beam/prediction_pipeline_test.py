@@ -28,7 +28,7 @@ from bert_span.extractors.span_extractor import SpanExtractor
 from bert_span.squad.example import SquadExample
 from tests.support.models import exported_model
 
-pytestmark = pytest.mark.large
+pytestmark = pytest.mark.slow
 
 _QUESTIONS = ("Who built the mill?", "When was the mill built?", "Who?")
 _REPEATED = json.dumps({"id": "q3", "question": "?", "context": "again"})

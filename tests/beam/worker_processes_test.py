@@ -26,7 +26,7 @@ def _work(folder, number):
 @pytest.mark.filterwarnings(
   "ignore::pytest.PytestUnhandledThreadExceptionWarning"
 )
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [1, 2])
 def test_a_run_with_a_killed_process_ends_and_can_be_repeated(
   tmp_path, num_workers

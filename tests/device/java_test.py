@@ -13,7 +13,7 @@ from bert_span.tflite.port_vectors import vector_examples, write_port_vectors
 from tests.support.models import exported_tflite
 from tests.support.squad import assert_answer, assert_equal, assert_utf16
 
-pytestmark = pytest.mark.large
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def contents_of(directory):
   return {path.name: path.read_bytes() for path in paths}
 
 
-@pytest.mark.large
+@pytest.mark.slow
 def test_a_killed_job_goes_on_and_two_processes_write_the_same(
   questions, tmp_path, capsys
 ):

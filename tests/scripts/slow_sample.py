@@ -38,8 +38,19 @@ PARTS = {
     2,
     (
       *("bert_span/modeling/*", "bert_span/presets/architectures/*"),
-      "tests/presets/architectures/*",
+      *("bert_span/tflite/*", "tests/presets/architectures/*"),
     ),
+  ),
+  "test-beam": Part(
+    1,
+    (
+      *("bert_span/beam/*", "bert_span/beam_*", "bert_span/jobs/beam_*"),
+      *("tests/beam/*", "tests/jobs/beam_*"),
+    ),
+  ),
+  "test-java": Part(
+    1,
+    ("docs/tflite.md", "export/cpp/*", "export/java/*", "tests/device/*java*"),
   ),
   "test-lite": Part(
     3,

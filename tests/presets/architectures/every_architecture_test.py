@@ -253,8 +253,11 @@ _STORED = {
   "roberta": ("float16", "none"),
   "xlm-roberta": ("bfloat16", "dynamic"),
 }
-# Their training and exports run the code of the others.
-_ALIKE = "camembert", "distilbert", "electra", "roberta", "xlm-roberta"
+# Their training and exports run the code of the others, or little of their own.
+_ALIKE = (
+  *("albert", "camembert", "distilbert", "electra", "mobilebert", "roberta"),
+  "xlm-roberta",
+)
 
 
 @pytest.mark.parametrize(
@@ -309,7 +312,7 @@ def test_it_is_trained_and_its_exports_answer_as_it_does(
   assert has_int8 == (quantization == "dynamic")
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["mobilebert", "modernbert"])
 def test_a_training_that_was_stopped_has_the_same_weights(
   architecture, tmp_path
