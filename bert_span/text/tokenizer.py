@@ -160,7 +160,9 @@ class Tokenizer(keras_hub.tokenizers.Tokenizer):
     """Returns the `Tokens` of texts, string [batch] in UTF-8 or list of str."""
     texts = tf.convert_to_tensor(texts, tf.string)
     if tf.inside_function():
-      return self._traced_tokens(texts)
+      # Of a wrong shape, the tf.function would keep its lock and never end the
+      # call of another thread.
+      return self._traced_tokens(tf.ensure_shape(texts, [None]))
     return self._all_tokens(texts)
 
   # Questions and passages share it in every graph.

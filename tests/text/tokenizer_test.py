@@ -1,6 +1,7 @@
 """WordPieces and their offsets: by hand, then for difficult strings."""
 
 import resource
+import threading
 
 import pytest
 import tensorflow as tf
@@ -65,6 +66,20 @@ def _pieces(tokenizer, text):
 )
 def test_words_and_their_offsets(lower, text, pieces):
   assert _pieces(lower, text) == pieces
+
+
+def test_a_text_that_is_no_batch_is_refused_and_the_next_thread_is_answered():
+  tokenizer = WordPieceTokenizer(_VOCABULARY)
+  texts = tf.data.Dataset.from_tensor_slices(["a b", "b"])
+  with pytest.raises(ValueError, match="rank"):
+    texts.map(tokenizer)
+  found = []
+  thread = threading.Thread(
+    target=lambda: found.extend(texts.batch(2).map(tokenizer)), daemon=True
+  )
+  thread.start()
+  thread.join(60)
+  assert [len(row) for row in found[0].ids.to_list()] == [2, 1]
 
 
 @pytest.mark.large

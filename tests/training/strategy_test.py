@@ -90,12 +90,14 @@ class Run:
 
 
 def even(folder, one, two):
-  """Summed along a ring, recomputed and compiled."""
-  modes = {"all_reduce": "ring", "recompute": True, "jit_compile": "on"}
-  assert_same_updates(
-    Run(folder, one, layer_decay=0.9),
-    Run(folder, two, layer_decay=0.9, **modes),
-  )
+  """Summed along a ring, recomputed, and one of them compiled."""
+  modes = {"all_reduce": "ring", "recompute": True}
+  for architecture, jit_compile in (("bert", "on"), ("deberta-v2", "off")):
+    options = {"layer_decay": 0.9, "architecture": architecture}
+    assert_same_updates(
+      Run(folder, one, **options),
+      Run(folder, two, jit_compile=jit_compile, **options, **modes),
+    )
 
 
 def uneven(folder, one, two):
