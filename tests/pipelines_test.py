@@ -189,6 +189,7 @@ def test_windows_that_share_much_are_not_one_a_token(qa, monkeypatch):
   assert steps == [8, 5, 5]
 
 
+@pytest.mark.large
 def test_no_answer_is_given_only_if_it_may_be():
   qa = pipeline(model="minilm_squad")
   question, context = "How much did the bakery cost?", "Anna built the mill."
@@ -225,6 +226,7 @@ def test_what_is_no_dict_and_another_task_are_named(qa):
     pipeline("fill-mask")
 
 
+@pytest.mark.large
 def test_names_and_revisions_on_the_hub(tmp_path, model_hub, capsys):
   save_huggingface(shared_extractor(), tmp_path / "model")
   with pytest.raises(ValueError, match=r"hf://us/tiny .*HF_ENDPOINT"):

@@ -48,7 +48,7 @@ from tests.support.squad import (
   encoded,
 )
 
-pytestmark = pytest.mark.large
+pytestmark = pytest.mark.slow
 _SANITIZERS = (
   "-O1 -g1 -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
 )

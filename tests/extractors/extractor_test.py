@@ -396,6 +396,7 @@ def _contents(folder):
   return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", _SAVED)
 def test_a_quantized_backbone_replaces_no_file(tmp_path, name):
   extractor = tiny_extractor()
@@ -824,6 +825,7 @@ def test_saving_again_replaces_the_model_and_keeps_other_files(copied):
   _check_same_weights(SpanExtractor.from_preset(copied), other)
 
 
+@pytest.mark.large
 def test_other_file_systems_and_links_are_written_and_read(extractor, tmp_path):
   folder = f"file://{tmp_path}/model"
   tiny_extractor(kind=BioExtractor).save_to_preset(folder)

@@ -81,6 +81,7 @@ def test_a_question_that_is_cut_is_named(capsys):
     assert (QUESTION in line) == is_named
 
 
+@pytest.mark.large
 def test_json_says_no_answer_above_the_null_threshold(ask):
   options = {
     "version_2_with_negative": True,

@@ -17,6 +17,7 @@ def _examples_in(path):
   return [tf.train.Example.FromString(r.numpy()) for r in dataset]
 
 
+@pytest.mark.large
 def test_shards_are_the_files_of_create_pretraining_data(
   squad_folder, tmp_path, capsys
 ):

@@ -135,6 +135,7 @@ def test_dead_letters_are_refused_if_asked_or_if_there_is_nothing_else(
   assert list(out.glob("dead_letters-*.jsonl"))
 
 
+@pytest.mark.large
 def test_a_model_of_a_hub_answers(questions, hub_model, tmp_path):
   out = tmp_path / "out"
   with eagerly():

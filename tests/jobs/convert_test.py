@@ -61,6 +61,7 @@ def test_a_result_that_computes_something_else_is_refused(
     _convert(shared_model(), new, "huggingface")
 
 
+@pytest.mark.large
 def test_the_head_of_a_modernbert_is_that_of_transformers_class(tmp_path):
   extractor, rng = extractor_of("modernbert"), np.random.default_rng(0)
   for weight in extractor.head.weights:
@@ -86,6 +87,7 @@ def test_a_model_card_goes_with_its_model(tmp_path, to):
   assert (tmp_path / "new" / "README.md").read_text() == "license: mit"
 
 
+@pytest.mark.large
 def test_what_transformers_cannot_read_is_refused(tmp_path):
   model = shared_model(kind=BioExtractor)
   with pytest.raises(ValueError, match="bio head"):

@@ -85,6 +85,7 @@ def test_fix_writes_a_copy_that_passes_and_json_says_all(tmp_path, capsys):
   assert "0 errors, 0 warnings" in capsys.readouterr().out
 
 
+@pytest.mark.large
 @pytest.mark.usefixtures("eager")
 def test_what_is_given_replaces_what_a_model_has_saved(tmp_path, capsys):
   path, model = _write(tmp_path, _question("q1")), shared_model()

@@ -73,6 +73,7 @@ def packages(tmp_path):
   return tmp_path / "litert"
 
 
+@pytest.mark.large
 def test_a_file_is_sent_with_the_page_and_the_runtime(served, packages):
   path, _ = exported_tflite()
   with served(web=True, tflite=path, litert=packages) as address:

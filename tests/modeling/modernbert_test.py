@@ -109,6 +109,7 @@ def test_the_backbone_is_made_again_from_its_config(tmp_path):
   assert sorted(rates) == [0.2] * 8 + [0.3] * 4 + [0.4]
 
 
+@pytest.mark.large
 def test_dropout_is_applied_in_training_only():
   inputs = _inputs()
   names = "dropout", "attention_dropout", "embedding_dropout"

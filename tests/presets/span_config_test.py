@@ -147,6 +147,7 @@ def test_the_embedded_model_is_small_and_has_a_notice_and_a_card():
   assert "\n- Trained on " in card
 
 
+@pytest.mark.large
 @pytest.mark.usefixtures("eager")
 def test_the_embedded_model_answers_and_is_not_calibrated(tmp_path):
   extractor = SpanExtractor.from_preset("minilm_squad")

@@ -70,6 +70,7 @@ def test_a_record_has_the_originals_features_without_the_pair_task(paths):
   assert weights == (positions > 0).astype(float).tolist()
 
 
+@pytest.mark.large
 def test_epochs_are_whole_and_shuffled_as_in_every_run_of_the_seed(
   paths, sequences
 ):

@@ -2,15 +2,16 @@
 # Builds the source distribution, and from it the wheel, installs that where the
 # checkout is not seen, asks a question, trains, predicts and exports:
 # `make test-install`.
-#   install.sh BUILDING_PYTHON PYTHON FOLDER
+#   install.sh PROGRAMS PYTHON FOLDER
+# PROGRAMS is the folder of a Python with build and of uv.
 set -eu
-builder=$1
+programs=$1
 python=$2
 folder=$3
 
 rm -rf "$folder"
 mkdir -p "$folder"
-"$builder" -m build --outdir "$folder/dist" . >"$folder/build.log"
+"$programs/python" -m build --outdir "$folder/dist" . >"$folder/build.log"
 "$python" -m venv "$folder/venv"
 cd "$folder"
 export PATH="$PWD/venv/bin:$PATH" PYTHONPATH=
@@ -22,7 +23,7 @@ if grep -vE '^(File Name|bert_span[-/])' files.txt ||
   echo "The wheel has files that none of its programs reads." >&2
   exit 1
 fi
-python -m pip install --quiet dist/*.whl
+"$programs/uv" pip install --quiet --python=venv/bin/python dist/*.whl
 bert_span_ask --help >help.txt || test $? -eq 1 # As absl ends after --help.
 grep -q context_file help.txt
 answer=$(bert_span_ask --model=minilm_squad --context_file=passage.txt \

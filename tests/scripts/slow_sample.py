@@ -16,7 +16,7 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-_MAX_MINUTES = 4
+_MAX_MINUTES = 3
 _NUM_COMMITS = 20
 
 
@@ -35,10 +35,11 @@ PARTS = {
     2, ("docs/run_tutorial.py", "docs/tutorial.*", "tests/docs_test.py")
   ),
   "test-architectures": Part(
-    2,
+    3,
     (
       *("bert_span/modeling/*", "bert_span/presets/architectures/*"),
-      *("bert_span/tflite/*", "tests/presets/architectures/*"),
+      *("bert_span/serving/*", "bert_span/tflite/*", "setup.py"),
+      "tests/presets/architectures/*",
     ),
   ),
   "test-beam": Part(
@@ -46,6 +47,13 @@ PARTS = {
     (
       *("bert_span/beam/*", "bert_span/beam_*", "bert_span/jobs/beam_*"),
       *("tests/beam/*", "tests/jobs/beam_*"),
+    ),
+  ),
+  "test-cpp": Part(
+    3,
+    (
+      *(*_TFLITE, "export/cpp/*", "tests/device/conftest.py"),
+      *("tests/device/cpp_test.py", "tests/device/rows.cc"),
     ),
   ),
   "test-java": Part(

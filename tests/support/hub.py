@@ -194,7 +194,7 @@ def running_hub():
   handler = type("Handler", (_Handler,), {"hub": hub})
   server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
   hub.endpoint = f"http://127.0.0.1:{server.server_port}"
-  thread = threading.Thread(target=server.serve_forever)
+  thread = threading.Thread(target=server.serve_forever, args=(0.02,))
   thread.start()
   try:
     yield hub

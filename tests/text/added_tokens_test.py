@@ -136,6 +136,7 @@ def test_batches_without_text():
     assert _tokens(tokenizer, "abc") == [[("ab", 0, 2), ("c", 2, 3)]]
 
 
+@pytest.mark.large
 def test_config_rebuilds_the_layer():
   for tokenizer in _of_every_kind(_ADDED, families=["albert"]):
     written = json.loads(

@@ -97,6 +97,7 @@ def test_pieces_of_texts_have_the_same_tokens(lower, monkeypatch):
       assert part.to_list() == expected.to_list()
 
 
+@pytest.mark.large
 def test_a_long_text_takes_little_memory(lower):
   tokenize = tf.function(lower.call, reduce_retracing=True)
   tokenize(tf.constant(["a b"]))

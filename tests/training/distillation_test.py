@@ -59,6 +59,7 @@ def taught(request, tmp_path_factory):
   return kind, teachers, windows, taught
 
 
+@pytest.mark.large
 def test_soft_labels_are_the_mean_of_the_teachers(taught):
   kind, teachers, windows, taught = taught
   assert taught.digest() != windows.digest()

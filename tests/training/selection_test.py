@@ -58,6 +58,7 @@ def test_without_a_metric_no_evaluation_is_the_best():
 _SCORES = {2: 60.0, 4: 72.5, 6: 70.0, 7: 71.0}
 
 
+@pytest.mark.large
 def test_every_evaluation_is_kept_shown_and_written(tmp_path, capsys):
   """And changes no weight."""
   folder = tmp_path / "scored"

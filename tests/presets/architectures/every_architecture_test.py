@@ -197,16 +197,16 @@ def test_files_and_copies_compute_what_it_computes(architecture, tmp_path):
   expected = {name: x.numpy() for name, x in extractor(INPUTS).items()}
   scale = max(np.abs(x).max() for x in expected.values())
 
-  def check(model, tolerance=1e-5):
+  def check(model, tolerance=1e-6):
     logits, is_token = model(INPUTS), INPUTS["padding_mask"] > 0
     for name, values in expected.items():
       differences = np.abs(np.asarray(logits[name], np.float32) - values)
-      assert differences[is_token].max() < tolerance
+      assert differences[is_token].max() < tolerance * scale
 
   rescaled = QuantizableEncoder(extractor.backbone)
   check(InferenceModel(extractor))
-  check(InferenceModel(extractor, rescaled), 1e-4)
-  check(with_encoder_dtype(extractor, "bfloat16"), 0.1 * scale)
+  check(InferenceModel(extractor, rescaled), 5e-6)
+  check(with_encoder_dtype(extractor, "bfloat16"), 0.1)
   extractor.save(tmp_path / "qa.keras")
   extractor.save_to_preset(tmp_path / "model")
   save_huggingface(extractor, tmp_path / "huggingface")
@@ -253,11 +253,6 @@ _STORED = {
   "roberta": ("float16", "none"),
   "xlm-roberta": ("bfloat16", "dynamic"),
 }
-# Their training and exports run the code of the others, or little of their own.
-_ALIKE = (
-  *("albert", "camembert", "distilbert", "electra", "mobilebert", "roberta"),
-  "xlm-roberta",
-)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +260,7 @@ _ALIKE = (
   [
     pytest.param(name, marks=getattr(pytest.mark, tier))
     for name in ARCHITECTURES
-    for tier in ["slow" if name in _ALIKE else "large"]
+    for tier in ["large" if name == "bert" else "slow"]
   ],
 )
 @pytest.mark.usefixtures("few_samples")
