@@ -197,16 +197,19 @@ def test_files_and_copies_compute_what_it_computes(architecture, tmp_path):
   expected = {name: x.numpy() for name, x in extractor(INPUTS).items()}
   scale = max(np.abs(x).max() for x in expected.values())
 
-  def check(model, tolerance=1e-6):
+  # Float32 is no finer than 1.5e-5 at a MobileBERT's logits, of over 128.
+  rounding = max(1e-5, 2 * np.spacing(scale))
+
+  def check(model, tolerance=rounding):
     logits, is_token = model(INPUTS), INPUTS["padding_mask"] > 0
     for name, values in expected.items():
       differences = np.abs(np.asarray(logits[name], np.float32) - values)
-      assert differences[is_token].max() < tolerance * scale
+      assert differences[is_token].max() < tolerance
 
   rescaled = QuantizableEncoder(extractor.backbone)
   check(InferenceModel(extractor))
-  check(InferenceModel(extractor, rescaled), 5e-6)
-  check(with_encoder_dtype(extractor, "bfloat16"), 0.1)
+  check(InferenceModel(extractor, rescaled), 1e-4)
+  check(with_encoder_dtype(extractor, "bfloat16"), 0.1 * scale)
   extractor.save(tmp_path / "qa.keras")
   extractor.save_to_preset(tmp_path / "model")
   save_huggingface(extractor, tmp_path / "huggingface")
