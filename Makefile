@@ -16,7 +16,7 @@ INSTALL := build/install
 LITE := .venv-lite
 # Of make lite: minilm_squad puts that into the wheels.
 LITE_MODEL ?=
-# Installs what pip installs, ten times as fast: TensorFlow brings 3 GB.
+# Installs what pip installs, in a third of the time.
 UV_INSTALL := $(BIN)/uv pip install --quiet --python
 # Without byte code on the disk a process compiles TensorFlow for 10 seconds.
 unexport PYTHONDONTWRITEBYTECODE
