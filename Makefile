@@ -179,7 +179,7 @@ test-tutorial: $(ENCODER)
 
 # Trainings and exports of each but BERT.
 test-architectures: $(ENCODER)
-	$(BIN)/python $(PYTEST) tests/presets/architectures -m slow
+	$(BIN)/python $(PYTEST) tests/presets/architectures tests/modeling -m slow
 
 # Pipelines of several processes, some of them killed.
 test-beam: $(ENCODER)

@@ -396,17 +396,25 @@ def _contents(folder):
   return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.fixture(scope="module")
+def quantized(tmp_path_factory):
+  """An extractor that was saved and quantized since, and where it was saved."""
+  extractor, folder = tiny_extractor(), tmp_path_factory.mktemp("saved")
+  for name, save in _SAVED.items():
+    if name not in ("TFLite", "SavedModel"):  # Slow, and refused as the others.
+      save(extractor, folder)
+  extractor.backbone.quantize("int8")
+  return extractor, folder
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("name", _SAVED)
-def test_a_quantized_backbone_replaces_no_file(tmp_path, name):
-  extractor = tiny_extractor()
-  if name not in ("TFLite", "SavedModel"):  # Slow, and refused as the others.
-    _SAVED[name](extractor, tmp_path)
-  files = _contents(tmp_path)
-  extractor.backbone.quantize("int8")
+def test_a_quantized_backbone_replaces_no_file(quantized, name):
+  extractor, folder = quantized
+  files = _contents(folder)
   with pytest.raises(ValueError, match=r"layer \w+ is quantized.*int8"):
-    _SAVED[name](extractor, tmp_path)
-  assert _contents(tmp_path) == files
+    _SAVED[name](extractor, folder)
+  assert _contents(folder) == files
 
 
 def test_a_quantized_backbone_neither_answers_nor_trains():

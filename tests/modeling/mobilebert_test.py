@@ -90,7 +90,7 @@ def test_an_answer_is_the_same_alone_and_in_a_batch(padded):
   _assert_same(alone, expected)
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_samples")
 @pytest.mark.parametrize("dynamic_length", [False, True])
 def test_a_tflite_file_answers_whatever_its_padding(

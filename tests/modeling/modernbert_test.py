@@ -204,7 +204,7 @@ def test_vectors_are_those_of_transformers(theirs, name):
   assert expected.std() > 0.5
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_samples")
 def test_a_tflite_file_of_any_length_answers_as_the_model(tmp_path):
   # Windows of up to 96 tokens, with local layers of blocks of 4.

@@ -39,7 +39,7 @@ PARTS = {
     (
       *("bert_span/modeling/*", "bert_span/presets/architectures/*"),
       *("bert_span/serving/*", "bert_span/tflite/*", "setup.py"),
-      "tests/presets/architectures/*",
+      *("tests/presets/architectures/*", "tests/modeling/m*bert_test.py"),
     ),
   ),
   "test-beam": Part(
