@@ -108,7 +108,7 @@ export SCORES
 test: $(ENCODER) lint
 	$(BIN)/python $(PYTEST) $(TEST) -m 'not large and not slow'
 
-# Trainings, exports and real data: the tests that take over 3 seconds.
+# Trainings, exports and real data: the tests that take seconds.
 test-large: $(ENCODER)
 	$(BIN)/python $(PYTEST) $(TEST) -m large
 

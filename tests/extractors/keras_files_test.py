@@ -154,6 +154,7 @@ def test_a_folder_of_keras_is_written_whole_or_not_at_all(
   assert _contents(tmp_path) == files
 
 
+@pytest.mark.large
 def test_a_folder_that_keras_did_not_write_is_not_replaced(tmp_path):
   (tmp_path / "thesis").mkdir()
   (tmp_path / "thesis" / "chapter.txt").write_text("years of work")

@@ -39,6 +39,7 @@ def _change_task(directory, **changes):
   path.write_text(json.dumps(task))
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("kind", [SpanExtractor, BioExtractor])
 def test_the_base_class_loads_the_class_of_the_saved_head(kind):
   other = {SpanExtractor: BioExtractor, BioExtractor: SpanExtractor}[kind]

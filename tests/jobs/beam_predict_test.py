@@ -117,6 +117,7 @@ def test_what_an_exported_model_has_fixed_is_refused(
     job.beam_predict(options)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
   ("good", "strict", "is_refused"),
   [(0, False, True), (1, False, False), (1, True, True)],

@@ -81,6 +81,7 @@ def test_an_encoder_has_the_settings_of_its_config(name):
     assert found.embedding_dim == 4
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
   ("dtype", "changes"),
   [
@@ -127,9 +128,9 @@ def test_merged_weights_are_those_of_a_model_without_lora():
   assert changed == {f"{attention}/{x}/kernel" for x in ("query", "value")}
 
 
-@pytest.mark.filterwarnings("ignore:Layer .* quantize")
 def test_a_quantized_layer_is_named():
   backbone = tiny_encoder()
-  backbone.quantize("int8")
+  layer = backbone.transformer_layers[0]
+  layer._feedforward_intermediate_dense.quantize("int8")
   with pytest.raises(ValueError, match="int8"):
     encoder.encoder_config(backbone)

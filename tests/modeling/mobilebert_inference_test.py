@@ -13,6 +13,7 @@ _MOBILEBERT = {"architecture": "mobilebert", **MOBILEBERT}
 _NORMALIZED = {"normalization_type": "layer_norm", "outer_norm_epsilon": 0.1}
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
   ("dtype", "changes"),
   [

@@ -156,6 +156,7 @@ _UNUSUAL = {
 }
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", _UNUSUAL)
 def test_an_unusual_vocabulary_is_written_and_read_again(tmp_path, name):
   architecture, vocabulary = _UNUSUAL[name]

@@ -89,6 +89,7 @@ def test_keras_hub_reads_the_encoder_alone(saved):
     _assert_same_outputs(reader.from_preset(str(directory)), model.backbone)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("has_bias", [False, True])
 def test_attention_dropout_and_head_survive_saving_again(tmp_path, has_bias):
   kind = BioExtractor if has_bias else SpanExtractor

@@ -136,6 +136,7 @@ def flipped(content, index):
   return content[:index] + bytes([byte]) + content[index + 1 :]
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
   "damage",
   [

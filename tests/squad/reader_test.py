@@ -170,6 +170,7 @@ def test_errors_of_a_file_are_reported_together_up_to_ten(read):
 # --- Real files; tests/robustness damages one.
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
   ("name", "questions", "version_2", "findings"),
   [
