@@ -307,6 +307,7 @@ def _batches(goldens, configuration):
 
 
 # Each decoder is traced once.
+_RNG = np.random.RandomState()
 _decoder = functools.cache(functools.partial(WindowDecoder, SpanExtractor))
 
 
@@ -335,7 +336,8 @@ def _recorded_logits(goldens, configuration, kind):
 def _drawn_logits(kind, key, first_context, padding_mask):
   """Start and end logits as tests/original/record_predictions.py draws them."""
   key += "/peaky" if kind == "peaky" else ""
-  rng = np.random.RandomState(zlib.crc32(key.encode("utf-8")))
+  rng = _RNG  # 90 times as fast as a new one.
+  rng.seed(zlib.crc32(key.encode("utf-8")))
   pair = rng.standard_normal([2, len(padding_mask)]).astype(np.float32)
   if kind == "random":
     return pair * 4

@@ -141,9 +141,8 @@ def _feature(row, context, options):
   num_tokens = len(row["input_ids"])
   first = row["segment_ids"].index(1)
   padding = [0] * (options.max_seq_length - num_tokens)
-  word_starts = [match.start() for match in _WORD.finditer(context)]
   token_starts = [start for start, _ in row["token_char_spans"][first:-1]]
-  words = (np.searchsorted(word_starts, token_starts, "right") - 1).tolist()
+  words = np.searchsorted(_word_starts(context), token_starts, "right") - 1
   return {
     **{name: row[name] for name in ("qas_id", "doc_span_index", *_POSITIONS)},
     "n_real_tokens": num_tokens,
@@ -151,9 +150,14 @@ def _feature(row, context, options):
     "n_max_context": sum(row["max_context"]),
     "sha1_input_ids": _sha1(row["input_ids"] + padding),
     "sha1_segment_ids": _sha1(row["segment_ids"] + padding),
-    "sha1_orig_map": _sha1([first, *words]),
+    "sha1_orig_map": _sha1([first, *words.tolist()]),
     "sha1_max_context": _sha1(row["max_context"][first:-1]),
   }
+
+
+@functools.lru_cache(maxsize=1)
+def _word_starts(context):
+  return np.array([match.start() for match in _WORD.finditer(context)])
 
 
 def _is_mislabelled(feature):
