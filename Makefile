@@ -69,13 +69,13 @@ quickstart: $(PACKAGE)
 	done
 	$(BIN)/python -m bert_span.run_squad --preset=$(MODEL) --do_predict \
 	  --do_eval --predict_file=$(SAMPLE)/dev.json --version_2_with_negative \
-	  --output_dir=$(OUTPUT)/before
+	  --max_seq_length=256 --doc_stride=128 --output_dir=$(OUTPUT)/before
 	$(BIN)/python -m bert_span.run_squad --flagfile=flags/quickstart.flags \
 	  --output_dir=$(OUTPUT)
-	$(BIN)/python -m export.export_saved_model --model=$(OUTPUT)/model \
-	  --output=$(OUTPUT)/saved_model
 	$(BIN)/python -m export.export_tflite --model=$(OUTPUT)/model \
-	  --output=$(OUTPUT)/model.tflite --quantization=dynamic --dynamic_length
+	  --output=$(OUTPUT)/model.tflite --quantization=dynamic --dynamic_length \
+	  & $(BIN)/python -m export.export_saved_model --model=$(OUTPUT)/model \
+	  --output=$(OUTPUT)/saved_model && wait $$!
 	@echo
 	@echo "What happened: the model that comes with the package, $(MODEL),"
 	@echo "answered ten questions and those of bert_span/sample/dev.json,"

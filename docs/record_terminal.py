@@ -22,7 +22,8 @@ _SHORTEST, _LONGEST, _END = (
   1.0,
   6.0,
 )  # seconds: between lines, and at last
-_MAKE = re.compile(r"make\[")
+# Notes of make, of pip on this machine, and of TensorFlow.
+_HIDDEN = re.compile(r"make\[|WARNING: |INFO: |[IWE]\d{4} ")
 _STYLE = """
 svg {{ font-family: monospace; font-size: {font}px; fill: #d7dae0 }}
 #lines {{ animation: play {seconds:.1f}s step-end infinite; \
@@ -77,7 +78,7 @@ def _printed(command):
   )
   shown, last = 0.0, time.monotonic()
   for line in process.stdout:
-    if not _MAKE.match(line):
+    if not _HIDDEN.match(line):
       now = time.monotonic()
       shown += min(max(now - last, _SHORTEST), _LONGEST)
       last = now
