@@ -29,7 +29,7 @@ _EXPORTED = ("bert_span/serving/*", "bert_span/answers/*", "bert_span/text/*")
 _TFLITE = ("bert_span/tflite/*", "bert_span/modeling/inference_encoder.py")
 PARTS = {
   "test-benchmarks": Part(
-    4, ("benchmarks/*", "flags/minilm_squad.flags", "tests/benchmarks/*")
+    4, ("benchmarks/*.py", "flags/minilm_squad.flags", "tests/benchmarks/*")
   ),
   "test-tutorial": Part(
     2, ("docs/run_tutorial.py", "docs/tutorial.*", "tests/docs_test.py")
