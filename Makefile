@@ -67,9 +67,8 @@ quickstart: $(PACKAGE)
 	    --context_file=$(SAMPLE)/passages/$$topic.txt \
 	    <$(SAMPLE)/passages/$${topic}_questions.txt || exit 1; \
 	done
-	$(BIN)/python -m bert_span.run_squad --preset=$(MODEL) --do_predict \
-	  --do_eval --predict_file=$(SAMPLE)/dev.json --version_2_with_negative \
-	  --max_seq_length=256 --doc_stride=128 --output_dir=$(OUTPUT)/before
+	$(BIN)/python -m bert_span.run_squad --flagfile=flags/quickstart.flags \
+	  --nodo_train --output_dir=$(OUTPUT)/before
 	$(BIN)/python -m bert_span.run_squad --flagfile=flags/quickstart.flags \
 	  --output_dir=$(OUTPUT)
 	$(BIN)/python -m export.export_tflite --model=$(OUTPUT)/model \
